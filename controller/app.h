@@ -1,0 +1,29 @@
+/* The running controller: the root that owns its modules. */
+#ifndef HAWSER_CONTROLLER_APP_H
+#define HAWSER_CONTROLLER_APP_H
+
+#include "controller/settings.h"
+#include <stdatomic.h>
+
+struct store;
+struct ca;
+struct hub;
+struct http_server;
+struct ratelimit;
+
+struct app {
+    struct settings settings;
+    struct store *store;
+    struct ca *ca;
+    struct hub *hub;
+    struct http_server *server;
+    struct ratelimit *auth_limit; /* failed authentications by client address */
+    _Atomic bool stopping;        /* set once; readyz says so */
+};
+
+/* Opens everything and starts the listeners; what stands in app->settings must be complete. */
+int app_start(struct app *app, struct err *e);
+/* The reverse, in order: listeners first. */
+void app_stop(struct app *app);
+
+#endif

@@ -1,0 +1,35 @@
+/* Settings of the controller: flag > environment > /etc/hawser/controller.json > default. */
+#ifndef HAWSER_CONTROLLER_SETTINGS_H
+#define HAWSER_CONTROLLER_SETTINGS_H
+
+#include "common/err.h"
+#include "common/ipaddr.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include <limits.h>
+#include <stdbool.h>
+
+#define SETTINGS_LISTEN_MAX 8
+#define SETTINGS_URL_MAX    256
+
+struct settings {
+    char listen[SETTINGS_LISTEN_MAX][64];
+    size_t n_listen;
+    char agent_listen[SETTINGS_LISTEN_MAX][64];
+    size_t n_agent_listen;
+    char agent_urls[HW_URLS_MAX][SETTINGS_URL_MAX];
+    size_t n_agent_urls;
+    char state_dir[PATH_MAX];
+    char tls_cert[PATH_MAX], tls_key[PATH_MAX]; /* "" : made by bootstrap in state_dir */
+    char web_dir[PATH_MAX];                     /* "" : no console */
+    unsigned threads;
+    struct prefix overlay_pool4, overlay_pool6; /* family 0: the store's own */
+    unsigned poll_seconds;
+    char user[64];
+    enum log_level log_level;
+};
+
+/* `path` NULL: the default file, which may be missing. The message names line or key. */
+int settings_load(const char *path, struct settings *out, struct err *e);
+
+#endif

@@ -1,0 +1,24 @@
+/* Denials: gateways and certificates that are refused for good. Never removed; they outlive the
+ * gateway's row. */
+#ifndef HAWSER_CONTROLLER_STORE_DENIAL_H
+#define HAWSER_CONTROLLER_STORE_DENIAL_H
+
+#include "common/id.h"
+#include "controller/store/store.h"
+
+/* Denies the gateway and every certificate issued to it under one new number, and remembers its
+ * peers (the other ends of its links now) as unconfirmed. Does not change the gateway's state. */
+int store_denial_add(struct db *db, const struct hw_id *gateway_id, struct err *e);
+
+/* The newest number; 0 when nothing was ever denied. */
+int store_denial_number(struct db *db, uint64_t *out, struct err *e);
+/* All of them, sorted. free() both arrays. */
+int store_denial_all(struct db *db, struct hw_id **gateway_ids, size_t *n_gateways,
+                     char (**serials)[64], size_t *n_serials, struct err *e);
+bool store_denial_serial(struct db *db, const char *serial);
+
+/* Peers of a revoked gateway that have not reported this denial yet. free() the array. */
+int store_denial_unconfirmed(struct db *db, const struct hw_id *gateway_id, struct hw_id **out,
+                             size_t *n, struct err *e);
+
+#endif
