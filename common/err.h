@@ -49,7 +49,7 @@ int err_set_field(struct err *e, int code, const char *field, const char *fmt, .
 /* Prefixes the text with context: "context: text". Returns e's code (HW_EFAIL when e is NULL). */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* As err_set, with ": " and strerror(errnum) appended. */
+/* As err_set with HW_EFAIL, with ": " and strerror(errnum) appended. */
 int err_errno(struct err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -33,9 +33,10 @@ bool ipaddr_is_special(const struct ipaddr *a);
 /* 4 → 32, 6 → 128. */
 unsigned ipaddr_bits(const struct ipaddr *a);
 
-/* "ADDR/LEN" with host bits zero; HW_EINVAL otherwise, with err text in *why (static) when why != NULL. */
+/* "ADDR/LEN" with host bits zero, or an address alone for a host prefix; HW_EINVAL otherwise, with the
+ * reason in *why (static) when why != NULL. */
 int prefix_parse(const char *text, struct prefix *out, const char **why);
-/* An address without "/LEN" is taken as a host prefix too. */
+/* Always "ADDR/LEN". Returns out. */
 char *prefix_text(const struct prefix *p, char out[PREFIX_TEXT_MAX]);
 struct prefix prefix_of_host(const struct ipaddr *a);
 bool prefix_equal(const struct prefix *a, const struct prefix *b);
