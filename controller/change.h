@@ -7,6 +7,7 @@
 #define HAWSER_CONTROLLER_CHANGE_H
 
 #include "common/err.h"
+#include "controller/push/publish.h"
 
 struct app;
 struct db;
@@ -14,9 +15,9 @@ struct db;
 /* STORE_CHANGE transaction on *out. */
 int change_begin(struct app *app, struct db **out, struct err *e);
 /* Plans the whole topology and signs what changed inside the transaction (push/publish.h), commits,
- * wakes. A plan that is refused undoes everything (HW_ECONFLICT). The transaction is over either
- * way. */
-int change_commit(struct app *app, struct db *db, struct err *e);
+ * wakes. A plan that is refused undoes everything (HW_ECONFLICT, or HW_EINVAL with the field). The
+ * transaction is over either way. */
+int change_commit(struct app *app, struct db *db, enum publish_cause cause, struct err *e);
 void change_abort(struct db *db);
 
 #endif

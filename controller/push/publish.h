@@ -1,6 +1,8 @@
 /*
- * From a changed store to changed gateways: loads the whole topology, plans it, writes links back,
- * signs and stores each config whose bytes changed and the denials when their number rose.
+ * The way from a write to the agents (DESIGN section 4): plan the whole fleet inside the write's
+ * own transaction, sign and store what changed, and after the commit wake those whose bytes
+ * changed. A refused plan fails the write, and its rollback leaves nothing behind. change.h puts
+ * the steps in order.
  */
 #ifndef HAWSER_CONTROLLER_PUSH_PUBLISH_H
 #define HAWSER_CONTROLLER_PUSH_PUBLISH_H
@@ -9,23 +11,46 @@
 #include "common/id.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct app;
 struct db;
 
+enum publish_cause {
+    PUBLISH_OPERATOR, /* a link that can't be, and was not so before, refuses the write */
+    PUBLISH_AGENT, /* enrolment, reports: such a link is stored without addresses and stays out of
+                      the configs */
+};
+
 struct publish_result {
     struct hw_id *gateways; /* whose config changed; owned */
     size_t n_gateways;
-    bool denials;          /* every gateway has something new */
-    struct hw_id *revoked; /* whose parked polls end now; owned */
-    size_t n_revoked;
+    bool
+        denials; /* every gateway has something new; a revoked one's poll ends by the same waking */
 };
 void publish_result_done(struct publish_result *r);
 
-/* Inside the write transaction. HW_ECONFLICT when the plan refuses the topology, with the reason.
+/*
+ * Inside the STORE_CHANGE transaction. Loads the topology, plans, writes the links, signs each
+ * config whose bytes changed with this transaction's revision, drops configs of gateways that are
+ * gone or revoked, and signs the denials when their number has risen. HW_EINVAL or HW_ECONFLICT,
+ * with the field and the reason, when the plan is refused.
  */
-int publish_changes(struct app *app, struct db *db, struct publish_result *out, struct err *e);
+int publish_changes(struct app *app, struct db *db, enum publish_cause cause,
+                    struct publish_result *out, struct err *e);
 /* After the commit. */
 void publish_wake(struct app *app, const struct publish_result *r);
+
+/*
+ * A restored backup: an agent knows a higher revision than this store. Raises the store's revision
+ * above it and holds the pushing of configs (denials still go out) until an admin accepts what this
+ * store says. Inside STORE_CHANGE.
+ */
+int publish_hold(struct db *db, const struct hw_id *gateway, uint64_t seen, struct err *e);
+/* *held, and then a sentence for people in `why`. */
+int publish_held(struct db *db, bool *held, char *why, size_t why_len, struct err *e);
+/* An admin accepts: lifts the hold and signs every config anew under this transaction's revision.
+ */
+int publish_accept(struct app *app, struct db *db, struct publish_result *out, struct err *e);
 
 #endif

@@ -29,6 +29,7 @@ struct store_gateway {
     size_t n_endpoints;
     bool endpoints_by_operator; /* then reports don't change them */
     char *interfaces_json;      /* canonical JSON array as reported; owned; NULL: never reported */
+    unsigned workers;           /* of its dataplane, as last reported; 0: not known */
     char agent_version[HW_NAME_MAX + 1];
     char boot_id[ID_TEXT_MAX]; /* machine's boot id of the last enrolment or report; "" */
     char cert_serial[64];      /* newest certificate; "" when none */

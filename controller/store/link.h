@@ -5,6 +5,7 @@
 
 #include "common/id.h"
 #include "common/ipaddr.h"
+#include "common/limits.h"
 #include "common/model/gateway_config.h"
 #include "controller/store/store.h"
 
@@ -20,6 +21,7 @@ struct store_link {
     bool enabled; /* by the operator; a disabled connection disables its links besides */
     struct ipaddr address_a,
         address_b; /* planned outer addresses; family 0 when the plan found none */
+    char refusal[HW_TEXT_MAX + 1]; /* why it can't be and stands in no config; "" when it can */
     struct store_common common;
 };
 

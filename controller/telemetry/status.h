@@ -1,0 +1,32 @@
+/*
+ * Status from what was reported, who saw it and when. Nothing is green from memory: a report older
+ * than three intervals (at least 30 s) makes everything that it said `unknown`.
+ */
+#ifndef HAWSER_CONTROLLER_TELEMETRY_STATUS_H
+#define HAWSER_CONTROLLER_TELEMETRY_STATUS_H
+
+#include "common/limits.h"
+#include "controller/store/gateway.h"
+#include "controller/store/link.h"
+#include "controller/store/store.h"
+
+enum status_state { STATUS_UNKNOWN, STATUS_UP, STATUS_DEGRADED, STATUS_DOWN, STATUS_DISABLED };
+
+struct status {
+    enum status_state state;
+    char reason[HW_TEXT_MAX + 1];
+    char observer[HW_NAME_MAX + 1];     /* "controller", or the gateway's name, of a link "gw-a1,
+                                           gw-t1"; "" when nobody saw it */
+    int64_t observed_at;                /* seconds since 1970; 0: never */
+    unsigned tunnels_up, tunnels_total; /* of a link: the smaller number of both ends */
+};
+
+const char *
+status_state_name(enum status_state s); /* "unknown" "up" "degraded" "down" "disabled" */
+
+int status_of_gateway(struct db *db, const struct store_gateway *g, int64_t now_s,
+                      struct status *out, struct err *e);
+int status_of_link(struct db *db, const struct store_link *l, int64_t now_s, struct status *out,
+                   struct err *e);
+
+#endif
