@@ -108,7 +108,7 @@ def log_tail(name, process, lines=12):
 def detach(argv, log, keep_fds=()):
     """Starts a program as a child of nobody here (double fork), in a session of its own; returns its pid."""
     environment = {k: v for k, v in os.environ.items()
-                   if k in ("PATH", "LANG", "TZ") or k.endswith("SAN_OPTIONS")}
+                   if k in ("PATH", "LANG", "TZ", "HAWSER_TEST_RUN") or k.endswith("SAN_OPTIONS")}
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
