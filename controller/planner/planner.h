@@ -32,6 +32,7 @@ struct planned_link {
     struct ipaddr address_a, address_b; /* what the other end sends to; family 0 unless READY */
     enum planned_link_state state;
     char reason[PLANNED_REASON_MAX]; /* "" unless REFUSED */
+    char field[ERR_FIELD_MAX];       /* of the object that the reason is about: "endpoints" */
     bool created;                    /* was not among the topology's links */
 };
 
@@ -61,14 +62,6 @@ struct plan {
  */
 int planner_run(const struct topology *t, struct plan *out, struct err *e);
 void plan_done(struct plan *p);
-
-/* The pieces that others need by themselves: */
-
-/* Lowest free host addresses of the pools, the network's own (all-zero host part) and IPv4's last
- * left out. `used` holds every gateway's overlay addresses, of both families. HW_ECONFLICT with a
- * text when a pool is full. */
-int planner_overlay_alloc(const struct prefix *pools, size_t n_pools, const struct ipaddr *used,
-                          size_t n_used, struct ipaddr *out4, struct ipaddr *out6, struct err *e);
 
 /* attachment or peering by the roles of the two sites; HW_EINVAL (field "site_b_id") for two
  * spokes. */
