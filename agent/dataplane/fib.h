@@ -25,9 +25,10 @@ struct fib_source {
 };
 struct fib_set {
     uint32_t n;
-    int32_t slot[HW_FIB_SET_MEMBERS_MAX]; /* link slot of each member, FIB_NO_SLOT when the link
-                                             isn't there */
-    uint8_t bucket[HW_BUCKETS];           /* member of each bucket */
+    uint64_t present; /* bit i: member i's link is there */
+    /* link slot of each member, FIB_NO_SLOT when the link isn't there */
+    int32_t slot[HW_FIB_SET_MEMBERS_MAX];
+    uint8_t bucket[HW_BUCKETS]; /* member of each bucket, by the hash's top 12 bits */
 };
 struct fib_route {
     uint8_t kind;              /* enum dp_route_kind */
@@ -39,7 +40,7 @@ struct fib;
 /* Slot of a link id, 0 to HW_LINKS_MAX − 1, or FIB_NO_SLOT. */
 typedef int fib_slot_fn(void *ctx, const struct hw_id *link);
 
-/* `image` must have passed dp_fib_validate(). Copies what it needs. */
+/* Validates the image (dp_fib_validate) and copies what it needs. */
 int fib_new(const void *image, size_t len, fib_slot_fn *slot_of, void *ctx, struct fib **out,
             struct err *e);
 void fib_free(struct fib *f);

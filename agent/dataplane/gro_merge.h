@@ -26,7 +26,6 @@
 typedef void gro_emit_fn(void *ctx, const struct iovec *iov, unsigned n, size_t bytes,
                          unsigned packets);
 
-struct gro_flow;
 struct gro_merge;
 
 /* `uso`: the TUN device takes VIRTIO_NET_HDR_GSO_UDP_L4; without it UDP isn't merged. */

@@ -41,14 +41,13 @@ struct gso_split {
     uint32_t end;     /* of the packet */
     uint32_t step;    /* payload bytes of a full segment */
     uint32_t index;   /* of the next segment */
-    uint32_t l4_len;  /* of the whole super-packet: header and payload */
     uint16_t hdr_len; /* IP and upper-layer header, what is put before each payload */
     uint16_t l4;      /* offset of the upper-layer header in it */
     uint16_t ip_id;   /* IPv4: of the first */
     uint16_t frag;    /* fragmenting: offset and flags of the original, host order */
     uint32_t tcp_seq;
-    uint64_t sum; /* covered by every segment's checksum: partial sum and constant header bytes */
-    uint8_t family, mode, tcp_flags, tcp_first_flags;
+    uint64_t sum; /* what every segment's checksum starts from: the partial sum less its length */
+    uint8_t family, mode, tcp_flags;
     uint8_t hdr[GSO_HEADER_MAX];
 };
 
