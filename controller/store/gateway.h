@@ -23,8 +23,7 @@ struct store_gateway {
     uint16_t port_base;
     unsigned weight; /* 1–1000 */
     enum gateway_state state;
-    uint32_t overlay_index; /* host number in both overlay pools; 0: assigned at insert */
-    struct ipaddr overlay4, overlay6;
+    struct ipaddr overlay4, overlay6; /* family 0: assigned at insert */
     struct store_endpoint endpoints[HW_ENDPOINTS_MAX];
     size_t n_endpoints;
     bool endpoints_by_operator; /* then reports don't change them */
@@ -41,7 +40,7 @@ void store_gateway_done(struct store_gateway *g);
 /* Frees an array made by a list function. NULL is accepted. */
 void store_gateway_free(struct store_gateway *list, size_t n);
 
-/* Assigns overlay addresses from the pools when overlay_index is 0. Fills g->common. HW_ECONFLICT:
+/* Assigns overlay addresses from the pools where it has none. Fills g->common. HW_ECONFLICT:
  * name taken or pools exhausted. */
 int store_gateway_insert(struct db *db, struct store_gateway *g, struct err *e);
 /* Writes all fields but the overlay addresses. */

@@ -20,7 +20,7 @@ struct store_link {
     unsigned port_offset;      /* 0–49; kept for the link's life */
     bool enabled; /* by the operator; a disabled connection disables its links besides */
     struct ipaddr address_a,
-        address_b; /* planned outer addresses; family 0 when the plan found none */
+        address_b;                 /* planned outer addresses; family 0 when the plan found none */
     char refusal[HW_TEXT_MAX + 1]; /* why it can't be and stands in no config; "" when it can */
     struct store_common common;
 };

@@ -24,6 +24,8 @@ int store_config_get(struct db *db, const struct hw_id *gateway_id, struct store
 /* The number alone; 0 when there is none. */
 int store_config_revision(struct db *db, const struct hw_id *gateway_id, uint64_t *out,
                           struct err *e);
+/* No error when there was none. */
+int store_config_delete(struct db *db, const struct hw_id *gateway_id, struct err *e);
 
 int store_denials_doc_put(struct db *db, const struct store_signed *d, struct err *e);
 int store_denials_doc_get(struct db *db, struct store_signed *out, struct err *e);
