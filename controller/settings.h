@@ -6,6 +6,7 @@
 #include "common/ipaddr.h"
 #include "common/limits.h"
 #include "common/log.h"
+#include "common/settings.h"
 #include <limits.h>
 #include <stdbool.h>
 
@@ -29,7 +30,13 @@ struct settings {
     enum log_level log_level;
 };
 
-/* `path` NULL: the default file, which may be missing. The message names line or key. */
-int settings_load(const char *path, struct settings *out, struct err *e);
+/* `path` NULL: the default file, which may be missing. `flags` are those taken out of the command
+ * line. The message names line, flag or variable, and key. */
+int controller_settings_load(const char *path, const struct settings_flag *flags, size_t n_flags,
+                             struct settings *out, struct err *e);
+
+/* Rows of the settings, for taking flags out of the command line. */
+extern const struct settings_row controller_settings_rows[];
+extern const size_t controller_settings_rows_count;
 
 #endif
