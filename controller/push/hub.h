@@ -10,14 +10,13 @@
 
 #include "common/err.h"
 #include "common/id.h"
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct hub;
 
 enum hub_reason {
-    HUB_PARKED,     /* still parked: woken by its deadline or the server's stop */
+    HUB_NOT_WOKEN,  /* by the hub; its deadline came, or the server's stop */
     HUB_CHANGED,    /* look again: there may be something newer */
     HUB_SUPERSEDED, /* a newer poll of this gateway came */
 };
@@ -32,11 +31,12 @@ void hub_free(struct hub *h);
  * it. */
 uint64_t hub_token(struct hub *h);
 
-/* Enters the poll, ending an older one of the gateway. False: the gateway was woken after the token
- * was taken (or memory is out): look again. The poll's owner calls hub_end when its request is
+/* Enters the poll, ending an older one of the gateway. HW_ESTALE: somebody was woken after the
+ * token was taken, so look again; HW_ENOMEM. The poll's owner calls hub_end when its request is
  * over. */
-bool hub_park(struct hub *h, const struct hw_id *gateway, uint64_t token, uint64_t ticket);
-/* Takes the poll out of the list and says why it was woken. */
+int hub_park(struct hub *h, const struct hw_id *gateway, uint64_t token, uint64_t ticket,
+             struct err *e);
+/* Takes the poll out of the list and says why it was woken. Unknown tickets were not. */
 enum hub_reason hub_resume(struct hub *h, uint64_t ticket);
 /* The request is over, answered or not. Unknown tickets are accepted. */
 void hub_end(struct hub *h, uint64_t ticket);

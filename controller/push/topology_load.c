@@ -1,0 +1,248 @@
+#include "controller/push/topology_load.h"
+#include "common/json.h"
+#include "common/model/node.h"
+#include "common/strbuf.h"
+#include "controller/store/connection.h"
+#include "controller/store/domain.h"
+#include "controller/store/gateway.h"
+#include <stdlib.h>
+#include <string.h>
+
+static struct hw_id random_id(void *arg)
+{
+    (void)arg;
+    return id_new();
+}
+
+static int load_sites(struct db *db, struct loaded_topology *t, struct err *e)
+{
+    size_t n = 0;
+    int rc = store_site_all(db, &t->site_rows, &n, e);
+    if (rc)
+        return rc;
+    t->sites = calloc(n + 1, sizeof *t->sites);
+    if (!t->sites)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        const struct store_site *s = &t->site_rows[i];
+        t->sites[i] = (struct topo_site){
+            .id = s->id, .role = s->role, .prefixes = s->cidrs, .n_prefixes = s->n_cidrs};
+        memcpy(t->sites[i].name, s->name, sizeof t->sites[i].name);
+        memcpy(t->sites[i].domain, s->domain, sizeof t->sites[i].domain);
+    }
+    t->topology.sites = t->sites;
+    t->topology.n_sites = n;
+    return 0;
+}
+
+/* The machine's addresses as last reported, out of the stored array of interfaces. */
+static int reported_addresses(const char *interfaces_json, struct node *out, struct err *e)
+{
+    struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "{\"interfaces\":%s,\"endpoints\":[]}", interfaces_json);
+    struct json_object *doc = NULL;
+    int rc = text.failed ? err_set(e, HW_ENOMEM, "out of memory")
+                         : json_parse(text.data, text.len, HW_REQUEST_BODY_MAX, &doc, e);
+    strbuf_done(&text);
+    if (rc)
+        return rc;
+    struct json_at root = json_root(doc);
+    rc = node_get(&root, out, e);
+    json_free(doc);
+    return rc;
+}
+
+static bool has_address(const struct node *n, const struct ipaddr *a)
+{
+    for (size_t i = 0; i < n->n_interfaces; i++)
+        for (size_t k = 0; k < n->interfaces[i].n_addresses; k++)
+            if (ipaddr_equal(&n->interfaces[i].addresses[k].addr, a))
+                return true;
+    return false;
+}
+
+/* Before the machine has reported: a private address is taken to stand on it, a public one only
+ * where there is no private one of that family that the cloud could be translating. */
+static bool presumed_on_host(const struct store_gateway *g, const struct store_endpoint *p)
+{
+    if (!p->is_public)
+        return true;
+    for (size_t i = 0; i < g->n_endpoints; i++)
+        if (!g->endpoints[i].is_public && g->endpoints[i].address.family == p->address.family)
+            return false;
+    return true;
+}
+
+static int load_endpoints(const struct store_gateway *g, struct topo_gateway *out, struct err *e)
+{
+    struct node *node = NULL;
+    if (g->interfaces_json) {
+        node = calloc(1, sizeof *node);
+        int rc = node ? reported_addresses(g->interfaces_json, node, e)
+                      : err_set(e, HW_ENOMEM, "out of memory");
+        if (rc) {
+            free(node);
+            return err_wrap(e, "interfaces of gateway %s", g->name);
+        }
+    }
+    for (size_t i = 0; i < g->n_endpoints; i++) {
+        const struct store_endpoint *p = &g->endpoints[i];
+        out->endpoints[out->n_endpoints++] = (struct topo_endpoint){
+            .address = p->address,
+            .scope = p->is_public ? TOPO_PUBLIC : TOPO_PRIVATE,
+            .reachable = p->reachable,
+            .on_host = node ? has_address(node, &p->address) : presumed_on_host(g, p)};
+    }
+    free(node);
+    return 0;
+}
+
+static int take_gateway(const struct store_gateway *g, struct topo_gateway *out, struct err *e)
+{
+    static const enum topo_gateway_state states[] = {[GATEWAY_PENDING] = TOPO_GATEWAY_PENDING,
+                                                     [GATEWAY_ENROLLED] = TOPO_GATEWAY_ENROLLED,
+                                                     [GATEWAY_REVOKED] = TOPO_GATEWAY_REVOKED};
+    *out = (struct topo_gateway){.id = g->id,
+                                 .site_id = g->site_id,
+                                 .state = states[g->state],
+                                 .port_base = g->port_base,
+                                 .weight = g->weight,
+                                 .workers = g->workers,
+                                 .overlay4 = g->overlay4,
+                                 .overlay6 = g->overlay6};
+    memcpy(out->name, g->name, sizeof out->name);
+    return load_endpoints(g, out, e);
+}
+
+static int load_gateways(struct db *db, struct loaded_topology *t, struct err *e)
+{
+    struct store_gateway *rows = NULL;
+    size_t n = 0;
+    int rc = store_gateway_all(db, &rows, &n, e);
+    if (rc)
+        return rc;
+    t->gateways = calloc(n + 1, sizeof *t->gateways);
+    if (!t->gateways)
+        rc = err_set(e, HW_ENOMEM, "out of memory");
+    for (size_t i = 0; !rc && i < n; i++)
+        rc = take_gateway(&rows[i], &t->gateways[i], e);
+    store_gateway_free(rows, n);
+    t->topology.gateways = t->gateways;
+    t->topology.n_gateways = n;
+    return rc;
+}
+
+static void take_connection(const struct store_connection *c, struct topo_connection *out)
+{
+    static const enum topo_path paths[] = {[PATH_AUTO] = TOPO_PATH_AUTO,
+                                           [PATH_PRIVATE] = TOPO_PATH_PRIVATE,
+                                           [PATH_PUBLIC] = TOPO_PATH_PUBLIC};
+    *out = (struct topo_connection){.id = c->id,
+                                    .site_a = c->site_a_id,
+                                    .site_b = c->site_b_id,
+                                    .path = paths[c->path],
+                                    .underlay_family = c->underlay_family,
+                                    .tunnels = c->tunnels,
+                                    .n_suites = c->n_suites,
+                                    .enabled = c->enabled,
+                                    .liveness_interval_ms = c->liveness_interval_ms,
+                                    .liveness_missed = c->liveness_missed};
+    _Static_assert(sizeof out->suite_order == sizeof c->suites, "the same list of suites");
+    memcpy(out->suite_order, c->suites, sizeof out->suite_order);
+    memcpy(out->name, c->name, sizeof out->name);
+}
+
+static int load_connections(struct db *db, struct loaded_topology *t, struct err *e)
+{
+    struct store_connection *rows = NULL;
+    size_t n = 0;
+    int rc = store_connection_all(db, &rows, &n, e);
+    if (rc)
+        return rc;
+    t->connections = calloc(n + 1, sizeof *t->connections);
+    if (!t->connections)
+        rc = err_set(e, HW_ENOMEM, "out of memory");
+    for (size_t i = 0; !rc && i < n; i++)
+        take_connection(&rows[i], &t->connections[i]);
+    free(rows);
+    t->topology.connections = t->connections;
+    t->topology.n_connections = n;
+    return rc;
+}
+
+static int load_links(struct db *db, struct loaded_topology *t, struct err *e)
+{
+    int rc = store_link_all(db, &t->link_rows, &t->n_link_rows, e);
+    if (rc)
+        return rc;
+    t->links = calloc(t->n_link_rows + 1, sizeof *t->links);
+    if (!t->links)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < t->n_link_rows; i++) {
+        const struct store_link *l = &t->link_rows[i];
+        t->links[i] = (struct topo_link){.id = l->id,
+                                         .connection_id = l->connection_id,
+                                         .gateway_a = l->gateway_a_id,
+                                         .gateway_b = l->gateway_b_id,
+                                         .enabled = l->enabled,
+                                         .tunnels_override = l->tunnels_override,
+                                         .port_offset = l->port_offset};
+    }
+    t->topology.links = t->links;
+    t->topology.n_links = t->n_link_rows;
+    return 0;
+}
+
+static int load_domains(struct db *db, struct loaded_topology *t, struct err *e)
+{
+    struct store_domain *rows = NULL;
+    size_t n = 0;
+    int rc = store_domain_all(db, &rows, &n, e);
+    if (rc)
+        return rc;
+    t->domains = calloc(n + 1, sizeof *t->domains);
+    if (!t->domains)
+        rc = err_set(e, HW_ENOMEM, "out of memory");
+    for (size_t i = 0; !rc && i < n; i++) {
+        memcpy(t->domains[i].name, rows[i].name, sizeof t->domains[i].name);
+        t->domains[i].number = rows[i].number;
+    }
+    free(rows);
+    t->topology.domains = t->domains;
+    t->topology.n_domains = n;
+    return rc;
+}
+
+int topology_load(struct db *db, struct loaded_topology *out, struct err *e)
+{
+    struct loaded_topology t = {.topology = {.new_id = random_id}};
+    int rc = store_seeds(db, &t.topology.flow_seed, &t.topology.tunnel_seed, e);
+    if (!rc)
+        rc = load_sites(db, &t, e);
+    if (!rc)
+        rc = load_gateways(db, &t, e);
+    if (!rc)
+        rc = load_connections(db, &t, e);
+    if (!rc)
+        rc = load_links(db, &t, e);
+    if (!rc)
+        rc = load_domains(db, &t, e);
+    if (rc) {
+        loaded_topology_done(&t);
+        return err_wrap(e, "load the topology");
+    }
+    *out = t;
+    return 0;
+}
+
+void loaded_topology_done(struct loaded_topology *t)
+{
+    free(t->site_rows);
+    free(t->link_rows);
+    free(t->sites);
+    free(t->gateways);
+    free(t->connections);
+    free(t->links);
+    free(t->domains);
+    *t = (struct loaded_topology){0};
+}

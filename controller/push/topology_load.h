@@ -1,0 +1,27 @@
+/* The planner's view of the store: everything that planning needs, in one consistent read. */
+#ifndef HAWSER_CONTROLLER_PUSH_TOPOLOGY_LOAD_H
+#define HAWSER_CONTROLLER_PUSH_TOPOLOGY_LOAD_H
+
+#include "common/err.h"
+#include "controller/planner/topology.h"
+#include "controller/store/link.h"
+#include "controller/store/site.h"
+#include "controller/store/store.h"
+
+struct loaded_topology {
+    struct topology topology; /* points into the rest */
+    struct store_site *site_rows;
+    struct store_link *link_rows; /* as stored, by id */
+    size_t n_link_rows;
+    struct topo_site *sites;
+    struct topo_gateway *gateways;
+    struct topo_connection *connections;
+    struct topo_link *links;
+    struct topo_domain *domains;
+};
+
+/* On failure *out is empty. */
+int topology_load(struct db *db, struct loaded_topology *out, struct err *e);
+void loaded_topology_done(struct loaded_topology *t);
+
+#endif
