@@ -29,7 +29,7 @@ struct aead_op {
     size_t len;           /* of the text, tag not counted */
     const uint8_t *nonce; /* AEAD_NONCE_LEN bytes */
     const uint8_t *aad;
-    size_t aad_len; /* ≤ AEAD_AAD_MAX */
+    size_t aad_len; /* ESP's is AEAD_AAD_MAX at most */
 };
 
 struct aead_provider {

@@ -51,14 +51,24 @@ static void key_free(struct aead_key *k)
     free(k);
 }
 
+/* libcrypto works in place or between buffers apart from each other; text that moves down a little
+ * is moved first. */
+static const uint8_t *settle_overlap(const struct aead_op *op)
+{
+    if (op->dst >= op->src || op->dst + op->len <= op->src)
+        return op->src;
+    memmove(op->dst, op->src, op->len);
+    return op->dst;
+}
+
 /* With a ready context and lengths of a packet none of these calls can fail. */
 static bool run(struct aead_key *k, const struct aead_op *op)
 {
     int n = 0;
+    const uint8_t *src = settle_overlap(op);
     bool ok = EVP_CipherInit_ex2(k->ctx, NULL, NULL, op->nonce, -1, NULL) == 1;
     ok = ok && EVP_CipherUpdate(k->ctx, NULL, &n, op->aad, (int)op->aad_len) == 1;
-    return ok &&
-           (op->len == 0 || EVP_CipherUpdate(k->ctx, op->dst, &n, op->src, (int)op->len) == 1);
+    return ok && (op->len == 0 || EVP_CipherUpdate(k->ctx, op->dst, &n, src, (int)op->len) == 1);
 }
 
 static void seal(struct aead_key *k, const struct aead_op *op, uint8_t tag[AEAD_TAG_LEN])
