@@ -163,11 +163,14 @@ def start_supervisors(nodes, build):
 
 
 def wait_dataplane(name):
-    ns = netns.PREFIX + name
+    """The pid of a dataplane that listens; a killed one's socket is replaced by its successor's."""
     socket = daemons.node_dir(name) / "run" / "dataplane.sock"
-    return wait_for(f"dataplane on {name}",
-                    lambda: socket.exists() and daemons.alive(state.get_pid(state.load(), name, "dataplane"), ns),
-                    15, 0.05, lambda: daemons.log_tail(name, "dataplane"))
+
+    def listening():
+        pid = state.get_pid(state.load(), name, "dataplane")
+        return pid if socket.exists() and daemons.alive(pid, netns.PREFIX + name) else None
+
+    return wait_for(f"dataplane on {name}", listening, 15, 0.05, lambda: daemons.log_tail(name, "dataplane"))
 
 
 def wait_ready(api, timeout=15):

@@ -111,8 +111,7 @@ def remove_lock(fd):
 
 def down():
     """`lab down`: ends a lab that stands by itself or was left over. True if there was one."""
-    end_keeper()
-    fd = try_lock()
+    fd = try_lock(wait=end_keeper())
     if fd is None:
         raise LabError(f"the lab is {describe()}; stop that process")
     found = leftovers()

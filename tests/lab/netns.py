@@ -35,7 +35,10 @@ class LabError(Exception):
 
 
 def run(*argv, check=True, stdin=None, timeout=60):
-    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=timeout)
+    try:
+        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise LabError(f"{' '.join(argv)}: no end within {timeout:g} s") from None
     if check and done.returncode != 0:
         raise LabError(f"{' '.join(argv)}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
