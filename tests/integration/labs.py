@@ -3,7 +3,8 @@
 A test file names what it needs:
     TOPOLOGY = "chain"                              or None: no lab
     OPTIONS = {"agent_settings": {…}, "mtu": 9000}  for lab.Options; files with equal ones share
-and finds the lab by labs.current(). After each file every link must be up again.
+    DESTROYS = True                                 the lab cannot be used after this file
+and finds the lab by labs.current(). After each other file every link must be up again.
 """
 import json
 import os
@@ -67,6 +68,9 @@ def on_lab(report, topology, options, files, pattern):
                     return
                 report.passes(title, time.monotonic() - begun)
             python_tests.run(report, module, name, pattern, explain)
+            if getattr(module, "DESTROYS", False):
+                close()
+                continue
             try:
                 _current.wait_links(30)
             except Exception as error:
