@@ -1,7 +1,7 @@
 /*
- * Nanoseconds per packet of each AEAD provider, sealing and opening, as the engine calls them: one packet per
- * call, in place, 8 bytes of ESP header and 4 high bits of the sequence number authenticated beside it.
- * Prints one JSON object a line.
+ * Nanoseconds per packet of each AEAD provider, sealing and opening, as the engine calls them: one
+ * packet per call, in place, 8 bytes of ESP header and 4 high bits of the sequence number
+ * authenticated beside it. Prints one JSON object a line.
  */
 #include "agent/dataplane/aead.h"
 #include "common/clock.h"
@@ -19,7 +19,8 @@
 static uint8_t buffers[BUFFERS][BUFFER_SIZE];
 static uint8_t tags[BUFFERS][AEAD_TAG_LEN];
 
-static struct aead_op op_for(unsigned i, size_t len, uint8_t nonce[AEAD_NONCE_LEN], const uint8_t aad[12])
+static struct aead_op op_for(unsigned i, size_t len, uint8_t nonce[AEAD_NONCE_LEN],
+                             const uint8_t aad[12])
 {
     memcpy(nonce + 4, &i, sizeof(i));
     return (struct aead_op){.src = buffers[i % BUFFERS],
@@ -39,7 +40,8 @@ static void seal_all(const struct aead_provider *p, struct aead_key *k, size_t l
     }
 }
 
-/* A good packet would be changed by being opened in place and then fail; opening to a second place keeps it. */
+/* A good packet would be changed by being opened in place and then fail; opening to a second place
+ * keeps it. */
 static void open_all(const struct aead_provider *p, struct aead_key *k, size_t len, unsigned count)
 {
     static uint8_t out[BUFFER_SIZE];
@@ -56,8 +58,8 @@ static void open_all(const struct aead_provider *p, struct aead_key *k, size_t l
 
 typedef void step_fn(const struct aead_provider *p, struct aead_key *k, size_t len, unsigned count);
 
-static double ns_per_packet(step_fn *step, const struct aead_provider *p, struct aead_key *k, size_t len,
-                            unsigned count)
+static double ns_per_packet(step_fn *step, const struct aead_provider *p, struct aead_key *k,
+                            size_t len, unsigned count)
 {
     uint64_t start = clock_mono_ns();
     step(p, k, len, count);
@@ -65,14 +67,16 @@ static double ns_per_packet(step_fn *step, const struct aead_provider *p, struct
 }
 
 /* Packets that take about NS_PER_SAMPLE, found by a first run. */
-static unsigned packets_for(step_fn *step, const struct aead_provider *p, struct aead_key *k, size_t len)
+static unsigned packets_for(step_fn *step, const struct aead_provider *p, struct aead_key *k,
+                            size_t len)
 {
     double ns = ns_per_packet(step, p, k, len, BUFFERS * 16);
     double wanted = NS_PER_SAMPLE / (ns > 1 ? ns : 1);
     return wanted > PACKETS_MAX ? PACKETS_MAX : (unsigned)wanted + BUFFERS;
 }
 
-static void measure(const struct aead_provider *p, const struct esp_suite *suite, size_t len, bool seal)
+static void measure(const struct aead_provider *p, const struct esp_suite *suite, size_t len,
+                    bool seal)
 {
     uint8_t key[ESP_KEY_MAX] = {1, 2, 3};
     struct aead_key *sealing = p->key_new(suite, key, true);
@@ -85,8 +89,8 @@ static void measure(const struct aead_provider *p, const struct esp_suite *suite
     struct aead_key *k = seal ? sealing : opening;
     seal_all(p, sealing, len, BUFFERS);
     unsigned count = packets_for(step, p, k, len);
-    printf("{\"provider\": \"%s\", \"suite\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"ns\": [", p->name,
-           suite->name, seal ? "seal" : "open", len);
+    printf("{\"provider\": \"%s\", \"suite\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"ns\": [",
+           p->name, suite->name, seal ? "seal" : "open", len);
     for (int i = 0; i < SAMPLES; i++)
         printf("%s%.1f", i ? ", " : "", ns_per_packet(step, p, k, len, count));
     printf("]}\n");
