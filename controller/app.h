@@ -10,6 +10,7 @@ struct ca;
 struct hub;
 struct http_server;
 struct ratelimit;
+struct boot_watch;
 
 struct app {
     struct settings settings;
@@ -17,6 +18,7 @@ struct app {
     struct ca *ca;
     struct hub *hub;
     struct http_server *server;
+    struct boot_watch *boots; /* telemetry/boot_watch.h: cloned machines */
     struct ratelimit *auth_limit; /* failed authentications by client address */
     _Atomic bool stopping;        /* set once; readyz says so */
 };

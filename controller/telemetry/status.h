@@ -12,6 +12,8 @@
 
 enum status_state { STATUS_UNKNOWN, STATUS_UP, STATUS_DEGRADED, STATUS_DOWN, STATUS_DISABLED };
 
+struct boot_watch;
+
 struct status {
     enum status_state state;
     char reason[HW_TEXT_MAX + 1];
@@ -24,8 +26,8 @@ struct status {
 const char *
 status_state_name(enum status_state s); /* "unknown" "up" "degraded" "down" "disabled" */
 
-int status_of_gateway(struct db *db, const struct store_gateway *g, int64_t now_s,
-                      struct status *out, struct err *e);
+int status_of_gateway(struct db *db, struct boot_watch *boots, const struct store_gateway *g,
+                      int64_t now_s, struct status *out, struct err *e);
 int status_of_link(struct db *db, const struct store_link *l, int64_t now_s, struct status *out,
                    struct err *e);
 

@@ -1,0 +1,95 @@
+#include "common/model/report.h"
+#include "common/clock.h"
+#include "controller/agent_api/agent_api.h"
+#include "controller/agent_api/reply.h"
+#include "controller/app.h"
+#include "controller/change.h"
+#include "controller/push/publish.h"
+#include "controller/store/gateway.h"
+#include "controller/telemetry/boot_watch.h"
+#include "controller/telemetry/ingest.h"
+
+/* What one report needs of the store, found out before a transaction of the right kind is begun. */
+struct need {
+    bool replan; /* plan anew */
+    bool hold;   /* the agent knows a newer revision than this store */
+};
+
+static int look(struct app *app, const struct http_request *req, const struct report *r,
+                struct need *need, struct err *e)
+{
+    struct db *db;
+    int rc = store_read(app->store, &db, e);
+    if (rc)
+        return rc;
+    struct store_gateway g;
+    bool changed;
+    rc = store_gateway_get(db, &req->gateway_id, &g, e);
+    if (!rc) {
+        rc = ingest_identity(r, &g, &changed, &need->replan, e);
+        store_gateway_done(&g);
+    }
+    need->hold = r->revisions.received > store_revision(db);
+    store_read_end(db);
+    return rc;
+}
+
+static int store_report(struct db *db, const struct http_request *req, const struct report *r,
+                        const struct need *need, struct err *e)
+{
+    struct store_gateway g;
+    bool changed, replan;
+    int rc = store_gateway_get(db, &req->gateway_id, &g, e);
+    if (rc)
+        return rc;
+    rc = ingest_identity(r, &g, &changed, &replan, e);
+    if (!rc && changed)
+        rc = store_gateway_update(db, &g, e);
+    store_gateway_done(&g);
+    if (!rc)
+        rc = ingest_telemetry(db, &req->gateway_id, r, req->body, e);
+    if (!rc && need->hold)
+        rc = publish_hold(db, &req->gateway_id, r->revisions.received, e);
+    return rc;
+}
+
+/* Most reports change nothing that is planned: they leave the revision alone. */
+static int commit_report(struct app *app, const struct http_request *req, const struct report *r,
+                         uint64_t *revision, struct err *e)
+{
+    struct need need;
+    int rc = look(app, req, r, &need, e);
+    if (rc)
+        return rc;
+    bool change = need.replan || need.hold;
+    struct db *db;
+    rc = store_begin(app->store, change ? STORE_CHANGE : STORE_TELEMETRY, &db, e);
+    if (rc)
+        return rc;
+    rc = store_report(db, req, r, &need, e);
+    *revision = store_revision(db);
+    if (rc) {
+        store_rollback(db);
+        return rc;
+    }
+    return change ? change_commit(app, db, PUBLISH_AGENT, e) : store_commit(db, e);
+}
+
+/* POST /agent/v1/report */
+int agent_api_report(struct app *app, struct http_request *req, struct http_response *res,
+                     struct err *e)
+{
+    struct report r;
+    int rc = report_decode(req->body ? req->body : "", req->body_len, &r, e);
+    if (rc)
+        return rc;
+    boot_watch_seen(app->boots, &req->gateway_id, &r.boot_id, clock_mono_ns());
+    uint64_t revision = 0;
+    rc = commit_report(app, req, &r, &revision, e);
+    report_done(&r);
+    if (rc)
+        return rc;
+    http_response_empty(res, 204);
+    reply_stamp(res, revision);
+    return 0;
+}

@@ -1,0 +1,224 @@
+#include "controller/telemetry/status.h"
+#include "common/clock.h"
+#include "controller/store/connection.h"
+#include "controller/store/telemetry.h"
+#include "controller/telemetry/boot_watch.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STALE_AFTER_S         30 /* at least */
+#define STALE_AFTER_INTERVALS 3
+
+const char *status_state_name(enum status_state s)
+{
+    static const char *const names[] = {[STATUS_UNKNOWN] = "unknown",
+                                        [STATUS_UP] = "up",
+                                        [STATUS_DEGRADED] = "degraded",
+                                        [STATUS_DOWN] = "down",
+                                        [STATUS_DISABLED] = "disabled"};
+    return names[s];
+}
+
+__attribute__((format(printf, 3, 4))) static void say(struct status *s, enum status_state state,
+                                                      const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    s->state = state;
+    (void)vsnprintf(s->reason, sizeof s->reason, fmt, ap);
+    va_end(ap);
+}
+
+static void seen_by(struct status *s, const char *observer, int64_t at)
+{
+    (void)snprintf(s->observer, sizeof s->observer, "%s", observer);
+    s->observed_at = at;
+}
+
+static bool is_stale(int64_t observed_at, double interval_seconds, int64_t now_s)
+{
+    double limit = interval_seconds * STALE_AFTER_INTERVALS;
+    return (double)(now_s - observed_at) > (limit > STALE_AFTER_S ? limit : STALE_AFTER_S);
+}
+
+/* By what the gateway itself said last, which is fresh. */
+static void judge_gateway(const struct store_telemetry *t, bool cloned, struct status *s)
+{
+    unsigned links = t->links_up + t->links_degraded + t->links_down;
+    if (!t->dataplane_connected)
+        say(s, STATUS_DOWN, "the dataplane does not run");
+    else if (links && t->links_down == links)
+        say(s, STATUS_DOWN, "all %u links are down", links);
+    else if (cloned)
+        say(s, STATUS_DEGRADED, "cloned: two machines speak with this gateway's key");
+    else if (t->links_down || t->links_degraded)
+        say(s, STATUS_DEGRADED, "%u of %u links are down, %u degraded", t->links_down, links,
+            t->links_degraded);
+    else if (t->refused_json && strcmp(t->refused_json, "[]") != 0)
+        say(s, STATUS_DEGRADED, "refuses a config: %.150s", t->refused_json);
+    else if (links)
+        say(s, STATUS_UP, "all %u links are up", links);
+    else
+        say(s, STATUS_UP, "no links");
+}
+
+int status_of_gateway(struct db *db, struct boot_watch *boots, const struct store_gateway *g,
+                      int64_t now_s, struct status *out, struct err *e)
+{
+    struct status s = {0};
+    if (g->state != GATEWAY_ENROLLED) {
+        say(&s, g->state == GATEWAY_REVOKED ? STATUS_DOWN : STATUS_UNKNOWN, "%s",
+            g->state == GATEWAY_REVOKED ? "revoked" : "not enrolled yet");
+        seen_by(&s, "controller", now_s);
+        *out = s;
+        return 0;
+    }
+    struct store_telemetry t;
+    int rc = store_telemetry_last(db, &g->id, &t, e);
+    if (rc == HW_ENOTFOUND) {
+        say(&s, STATUS_UNKNOWN, "enrolled, but it has not reported yet");
+        *out = s;
+        return 0;
+    }
+    if (rc)
+        return rc;
+    if (is_stale(t.observed_at, t.interval_seconds, now_s)) {
+        say(&s, STATUS_UNKNOWN, "no report for %lld s", (long long)(now_s - t.observed_at));
+        seen_by(&s, "controller", t.observed_at);
+    } else {
+        judge_gateway(&t, boot_watch_cloned(boots, &g->id, clock_mono_ns()), &s);
+        seen_by(&s, g->name, t.observed_at);
+    }
+    store_telemetry_done(&t);
+    *out = s;
+    return 0;
+}
+
+/* ---- links ---- */
+
+struct view {
+    struct store_link_status row;
+    char gateway[HW_NAME_MAX + 1];
+    enum status_state state;
+};
+
+static enum status_state state_of(const char *reported)
+{
+    if (strcmp(reported, "up") == 0)
+        return STATUS_UP;
+    if (strcmp(reported, "degraded") == 0)
+        return STATUS_DEGRADED;
+    return strcmp(reported, "disabled") == 0 ? STATUS_DISABLED : STATUS_DOWN;
+}
+
+/* The ends' reports that are fresh; *newest is the time of the last one of any age. */
+static int fresh_views(struct db *db, const struct store_link *l, int64_t now_s, struct view out[2],
+                       size_t *n, int64_t *newest, struct err *e)
+{
+    struct store_link_status rows[2];
+    size_t n_rows = 0;
+    *n = 0;
+    *newest = 0;
+    int rc = store_link_status_get(db, &l->id, rows, &n_rows, e);
+    for (size_t i = 0; !rc && i < n_rows; i++) {
+        struct store_telemetry t;
+        struct store_gateway g;
+        if (rows[i].observed_at > *newest)
+            *newest = rows[i].observed_at;
+        rc = store_telemetry_last(db, &rows[i].gateway_id, &t, e);
+        if (rc)
+            break;
+        bool stale = is_stale(rows[i].observed_at, t.interval_seconds, now_s);
+        store_telemetry_done(&t);
+        if (stale)
+            continue;
+        rc = store_gateway_get(db, &rows[i].gateway_id, &g, e);
+        if (rc)
+            break;
+        struct view *v = &out[(*n)++];
+        *v = (struct view){.row = rows[i], .state = state_of(rows[i].state)};
+        memcpy(v->gateway, g.name, sizeof v->gateway);
+        store_gateway_done(&g);
+    }
+    return rc;
+}
+
+/* The worse end decides: a link that carries only one way is not up. */
+static void judge_link(const struct view *v, size_t n, struct status *s)
+{
+    static const int badness[] = {[STATUS_UP] = 0,
+                                  [STATUS_DEGRADED] = 1,
+                                  [STATUS_DISABLED] = 2,
+                                  [STATUS_DOWN] = 3,
+                                  [STATUS_UNKNOWN] = 0};
+    const struct view *worst = &v[0];
+    if (n == 2 && badness[v[1].state] > badness[v[0].state])
+        worst = &v[1];
+    say(s, worst->state, "%s", worst->row.reason);
+    seen_by(s, v[0].gateway, v[0].row.observed_at);
+    s->tunnels_up = v[0].row.tunnels_up;
+    s->tunnels_total = v[0].row.tunnels_total;
+    if (n == 1)
+        return;
+    (void)snprintf(s->observer, sizeof s->observer, "%.30s, %.30s", v[0].gateway, v[1].gateway);
+    if (v[1].row.observed_at < s->observed_at)
+        s->observed_at = v[1].row.observed_at;
+    if (v[1].row.tunnels_up < s->tunnels_up)
+        s->tunnels_up = v[1].row.tunnels_up;
+}
+
+/* True when the controller knows the answer without asking the ends. */
+static int judge_intent(struct db *db, const struct store_link *l, struct status *s, bool *known,
+                        struct err *e)
+{
+    bool enabled = l->enabled;
+    if (!id_is_zero(&l->connection_id)) {
+        struct store_connection c;
+        int rc = store_connection_get(db, &l->connection_id, &c, e);
+        if (rc)
+            return rc;
+        enabled = enabled && c.enabled;
+    }
+    *known = true;
+    if (!enabled)
+        say(s, STATUS_DISABLED, "%s", l->enabled ? "the connection is disabled" : "disabled");
+    else if (l->refusal[0])
+        say(s, STATUS_DOWN, "%s", l->refusal);
+    else if (l->address_a.family == 0)
+        say(s, STATUS_UNKNOWN, "a gateway of it is not enrolled yet");
+    else
+        *known = false;
+    return 0;
+}
+
+int status_of_link(struct db *db, const struct store_link *l, int64_t now_s, struct status *out,
+                   struct err *e)
+{
+    struct status s = {.tunnels_total = l->tunnels};
+    bool known;
+    int rc = judge_intent(db, l, &s, &known, e);
+    if (rc)
+        return rc;
+    if (known) {
+        seen_by(&s, "controller", now_s);
+        *out = s;
+        return 0;
+    }
+    struct view views[2];
+    size_t n;
+    int64_t newest;
+    rc = fresh_views(db, l, now_s, views, &n, &newest, e);
+    if (rc)
+        return rc;
+    if (n) {
+        judge_link(views, n, &s);
+    } else if (newest) {
+        say(&s, STATUS_UNKNOWN, "no report for %lld s", (long long)(now_s - newest));
+        seen_by(&s, "controller", newest);
+    } else {
+        say(&s, STATUS_UNKNOWN, "neither end has reported yet");
+    }
+    *out = s;
+    return 0;
+}
