@@ -66,6 +66,9 @@ int json_get_object(const struct json_at *at, const char *key, struct json_at *o
 /* An array of at most `max` elements. */
 int json_get_array(const struct json_at *at, const char *key, size_t max, struct json_at *out,
                    size_t *n, struct err *e);
+/* Elements of an array; 0 for anything else. */
+size_t json_length(const struct json_at *array);
+/* Beyond the end the value is null. */
 struct json_at json_element(const struct json_at *array, size_t index);
 
 /* Readers of the value that a cursor names. */
@@ -91,6 +94,10 @@ int json_get_str(const struct json_at *at, const char *key, size_t max_len, cons
                  struct err *e);
 int json_get_uint(const struct json_at *at, const char *key, uint64_t min, uint64_t max,
                   uint64_t *out, struct err *e);
+int json_get_u32(const struct json_at *at, const char *key, uint32_t min, uint32_t max, uint32_t *out,
+                 struct err *e);
+int json_get_u16(const struct json_at *at, const char *key, uint16_t min, uint16_t max, uint16_t *out,
+                 struct err *e);
 int json_get_int(const struct json_at *at, const char *key, int64_t min, int64_t max, int64_t *out,
                  struct err *e);
 int json_get_bool(const struct json_at *at, const char *key, bool *out, struct err *e);
