@@ -18,13 +18,18 @@ struct app {
     struct ca *ca;
     struct hub *hub;
     struct http_server *server;
-    struct boot_watch *boots; /* telemetry/boot_watch.h: cloned machines */
+    struct boot_watch *boots;     /* telemetry/boot_watch.h: cloned machines */
     struct ratelimit *auth_limit; /* failed authentications by client address */
     _Atomic bool stopping;        /* set once; readyz says so */
 };
 
 /* Opens everything and starts the listeners; what stands in app->settings must be complete. */
 int app_start(struct app *app, struct err *e);
+/* The listeners' certificates from their files, those that the gateway CA signs renewed when it is
+ * time. */
+int app_renew_certificates(struct app *app, struct err *e);
+/* Path of a file in the state directory. */
+void app_path(const struct app *app, const char *name, char out[PATH_MAX]);
 /* The reverse, in order: listeners first. */
 void app_stop(struct app *app);
 

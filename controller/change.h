@@ -19,5 +19,8 @@ int change_begin(struct app *app, struct db **out, struct err *e);
  * transaction is over either way. */
 int change_commit(struct app *app, struct db *db, enum publish_cause cause, struct err *e);
 void change_abort(struct db *db);
+/* The end of most handlers: commits an operator's change when rc is 0, else aborts and returns rc.
+ */
+int change_end(struct app *app, struct db *db, int rc, struct err *e);
 
 #endif

@@ -30,6 +30,7 @@ struct http_pair {
 };
 
 struct http_server;
+struct http_route;
 
 struct http_request {
     enum http_listener listener;
@@ -47,6 +48,8 @@ struct http_request {
 
     char params[HTTP_PARAMS_MAX][HTTP_PARAM_LEN]; /* {…} of the route's path, in order */
     size_t n_params;
+
+    const struct http_route *route; /* NULL when the request was refused before its handler */
 
     /* Set by the role check: */
     enum http_role role;

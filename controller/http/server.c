@@ -648,7 +648,6 @@ static int start_listener(struct http_server *s, enum http_listener kind, const 
         return l->fd;
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_IDENTITY_PRIORITIES},
-        {MHD_OPTION_HTTPS_CERT_CALLBACK, (intptr_t)tls_identity_callback(kind), NULL},
         {lc->client_ca_pem ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
          (void *)(uintptr_t)lc->client_ca_pem},
         {MHD_OPTION_END, 0, NULL},
@@ -663,7 +662,8 @@ static int start_listener(struct http_server *s, enum http_listener kind, const 
         MHD_OPTION_CONNECTION_TIMEOUT, s->config.idle_seconds, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_URI_LOG_CALLBACK, on_request_line,
         l, MHD_OPTION_NOTIFY_COMPLETED, on_completed, l, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, l, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        on_connection, l, MHD_OPTION_HTTPS_CERT_CALLBACK, tls_identity_callback(kind),
+        MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     if (!l->daemon) {
         (void)close(l->fd);
         return err_set(e, HW_EFAIL, "start the server on %s", address);

@@ -42,6 +42,16 @@ int store_api_token_valid(struct db *db, struct store_api_token **out, size_t *n
     return 0;
 }
 
+int store_api_token_any(struct db *db, bool *out, struct err *e)
+{
+    struct stmt q = stmt_get(db, "SELECT EXISTS (SELECT 1 FROM api_tokens)");
+    int rc = stmt_one(&q, "answer", e);
+    if (!rc)
+        *out = col_int(&q) != 0;
+    stmt_end(&q);
+    return rc;
+}
+
 int store_api_token_revoke_all(struct db *db, struct err *e)
 {
     struct stmt q = stmt_get(db, "UPDATE api_tokens SET revoked_at = ? WHERE revoked_at = 0");

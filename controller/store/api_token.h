@@ -17,6 +17,8 @@ struct store_api_token {
 int store_api_token_insert(struct db *db, const struct store_api_token *t, struct err *e);
 /* All valid ones. free() the array. */
 int store_api_token_valid(struct db *db, struct store_api_token **out, size_t *n, struct err *e);
+/* Was there ever one? */
+int store_api_token_any(struct db *db, bool *out, struct err *e);
 int store_api_token_revoke_all(struct db *db, struct err *e);
 
 #endif

@@ -1,0 +1,334 @@
+#include "common/esp_suite.h"
+#include "controller/api/api.h"
+#include "controller/api/body.h"
+#include "controller/api/page.h"
+#include "controller/app.h"
+#include "controller/change.h"
+#include "controller/planner/planner.h"
+#include "controller/store/connection.h"
+#include "controller/store/link.h"
+#include "controller/store/site.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const members[] = {
+    "name",    "site_a_id", "site_b_id", "path",     "underlay_family",
+    "tunnels", "suites",    "enabled",   "liveness", NULL,
+};
+static const char *const liveness_members[] = {"interval_ms", "missed", NULL};
+static const char *const paths[] = {"auto", "private", "public", NULL}; /* enum connection_path */
+
+/* --- JSON
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static void put_uint_or_null(struct json_writer *w, const char *key, unsigned v)
+{
+    if (v)
+        json_put_uint(w, key, v);
+    else
+        json_put_null(w, key);
+}
+
+static void put_connection(struct json_writer *w, const struct store_connection *c)
+{
+    json_put_id(w, "id", &c->id);
+    json_put_str(w, "name", c->name);
+    json_put_id(w, "site_a_id", &c->site_a_id);
+    json_put_id(w, "site_b_id", &c->site_b_id);
+    json_put_str(w, "kind", link_kind_name(c->kind));
+    json_put_str(w, "path", paths[c->path]);
+    put_uint_or_null(w, "underlay_family", c->underlay_family);
+    put_uint_or_null(w, "tunnels", c->tunnels);
+    json_open_array(w, "suites");
+    for (size_t i = 0; i < c->n_suites; i++) {
+        const struct esp_suite *s = esp_suite_by_id(c->suites[i]);
+        json_put_str(w, NULL, s ? s->name : NULL);
+    }
+    json_close(w);
+    json_put_bool(w, "enabled", c->enabled);
+    json_open_object(w, "liveness");
+    json_put_uint(w, "interval_ms", c->liveness_interval_ms);
+    json_put_uint(w, "missed", c->liveness_missed);
+    json_close(w);
+    body_put_common(w, &c->common);
+}
+
+static int read_suites(const struct json_at *top, struct store_connection *c, struct err *e)
+{
+    struct json_at array;
+    size_t n;
+    int rc = json_get_array(top, "suites", CONNECTION_SUITES_MAX, &array, &n, e);
+    if (!rc && n == 0)
+        rc = err_set_field(e, HW_EINVAL, "suites", "at least one suite is needed");
+    for (size_t i = 0; i < n && !rc; i++) {
+        const char *name = NULL;
+        struct json_at at = json_element(&array, i);
+        rc = json_as_str(&at, HW_NAME_MAX, &name, e);
+        const struct esp_suite *s = rc ? NULL : esp_suite_by_name(name);
+        if (!rc && !s)
+            rc = json_refuse(&at, e, "unknown suite");
+        else if (!rc && memchr(c->suites, s->id, i))
+            rc = json_refuse(&at, e, "this suite is in the list already");
+        else if (!rc)
+            c->suites[i] = s->id;
+    }
+    if (!rc)
+        c->n_suites = n;
+    return rc;
+}
+
+static int read_liveness(const struct json_at *top, enum body_mode mode, struct store_connection *c,
+                         struct err *e)
+{
+    uint64_t interval = c->liveness_interval_ms, missed = c->liveness_missed;
+    struct json_at at;
+    int rc = json_get_object(top, "liveness", &at, e);
+    if (!rc)
+        rc = json_members(&at, liveness_members, e);
+    if (!rc && body_wants(&at, "interval_ms", mode, false))
+        rc = json_get_uint(&at, "interval_ms", 10, 60000, &interval, e);
+    if (!rc && body_wants(&at, "missed", mode, false))
+        rc = json_get_uint(&at, "missed", 1, 20, &missed, e);
+    c->liveness_interval_ms = (uint32_t)interval;
+    c->liveness_missed = (unsigned)missed;
+    return rc;
+}
+
+/* null is 0: left to the controller. */
+static int read_uint_or_null(const struct json_at *top, const char *key, unsigned max,
+                             unsigned *out, struct err *e)
+{
+    uint64_t v = 0;
+    int rc = json_presence(top, key) == JSON_NULL ? 0 : json_get_uint(top, key, 1, max, &v, e);
+    if (!rc)
+        *out = (unsigned)v;
+    return rc;
+}
+
+static int read_policy(const struct json_at *top, enum body_mode mode, struct store_connection *c,
+                       struct err *e)
+{
+    int rc = 0;
+    if (body_wants(top, "path", mode, false)) {
+        unsigned path = 0;
+        rc = json_get_enum(top, "path", paths, &path, e);
+        c->path = (enum connection_path)path;
+    }
+    if (!rc && body_wants(top, "underlay_family", mode, false)) {
+        rc = read_uint_or_null(top, "underlay_family", 6, &c->underlay_family, e);
+        if (!rc && c->underlay_family && c->underlay_family != 4 && c->underlay_family != 6)
+            rc = err_set_field(e, HW_EINVAL, "underlay_family", "4, 6 or null");
+    }
+    if (!rc && body_wants(top, "tunnels", mode, false))
+        rc = read_uint_or_null(top, "tunnels", HW_TUNNELS_PER_LINK_MAX, &c->tunnels, e);
+    if (!rc && body_wants(top, "suites", mode, false))
+        rc = read_suites(top, c, e);
+    if (!rc && body_wants(top, "enabled", mode, false))
+        rc = json_get_bool(top, "enabled", &c->enabled, e);
+    if (!rc && body_wants(top, "liveness", mode, false))
+        rc = read_liveness(top, mode, c, e);
+    return rc;
+}
+
+static int read_connection(const struct json_at *top, enum body_mode mode,
+                           struct store_connection *c, struct err *e)
+{
+    int rc = 0;
+    if (body_wants(top, "name", mode, true))
+        rc = json_get_name(top, "name", c->name, e);
+    if (!rc && body_wants(top, "site_a_id", mode, true))
+        rc = json_get_id(top, "site_a_id", &c->site_a_id, e);
+    if (!rc && body_wants(top, "site_b_id", mode, true))
+        rc = json_get_id(top, "site_b_id", &c->site_b_id, e);
+    if (!rc && id_equal(&c->site_a_id, &c->site_b_id))
+        rc = err_set_field(e, HW_EINVAL, "site_b_id", "a site needs no connection with itself");
+    return rc ? rc : read_policy(top, mode, c, e);
+}
+
+static int read_body(const struct http_request *req, enum body_mode mode,
+                     struct store_connection *c, struct err *e)
+{
+    struct json_object *doc;
+    struct json_at top;
+    int rc = body_object(req, members, &doc, &top, e);
+    if (rc)
+        return rc;
+    rc = read_connection(&top, mode, c, e);
+    json_free(doc);
+    return rc;
+}
+
+/* --- rules that need the store
+ * -------------------------------------------------------------------------- */
+
+static int site_role_of(struct db *db, const struct hw_id *id, const char *field,
+                        enum site_role *out, struct err *e)
+{
+    struct store_site s;
+    int rc = store_site_get(db, id, &s, e);
+    if (rc == HW_ENOTFOUND)
+        return err_set_field(e, HW_EINVAL, field, "there is no such site");
+    if (!rc)
+        *out = s.role;
+    return rc;
+}
+
+static int check_sites(struct db *db, struct store_connection *c, struct err *e)
+{
+    enum site_role a, b;
+    struct store_connection other;
+    int rc = site_role_of(db, &c->site_a_id, "site_a_id", &a, e);
+    if (!rc)
+        rc = site_role_of(db, &c->site_b_id, "site_b_id", &b, e);
+    if (!rc)
+        rc = planner_connection_kind(a, b, &c->kind, e);
+    if (rc)
+        return rc;
+    rc = store_connection_between(db, &c->site_a_id, &c->site_b_id, &other, e);
+    if (!rc && !id_equal(&other.id, &c->id))
+        return err_set_field(e, HW_ECONFLICT, "site_b_id",
+                             "connection %s joins these two sites already", other.name);
+    return rc == HW_ENOTFOUND ? 0 : rc;
+}
+
+/* --- handlers
+ * ------------------------------------------------------------------------------------------- */
+
+static int reply(struct app *app, const struct hw_id *id, int status, struct http_response *res,
+                 struct err *e)
+{
+    struct db *db;
+    struct store_connection c;
+    int rc = store_read(app->store, &db, e);
+    if (rc)
+        return rc;
+    rc = store_connection_get(db, id, &c, e);
+    store_read_end(db);
+    if (rc)
+        return rc;
+    struct json_writer w;
+    json_writer_init(&w);
+    put_connection(&w, &c);
+    http_response_json(res, status, json_finish(&w, NULL));
+    return 0;
+}
+
+static int list(struct db *db, const struct page *page, const struct hw_id *site_id,
+                struct http_response *res, struct err *e)
+{
+    struct store_connection *rows = NULL;
+    size_t n = 0;
+    int rc = store_connection_list(db, &page->store, site_id, &rows, &n, e);
+    if (rc)
+        return rc;
+    struct json_writer w;
+    page_open(&w);
+    for (size_t i = 0; i < page_shown(page, n); i++) {
+        json_open_object(&w, NULL);
+        put_connection(&w, &rows[i]);
+        json_close(&w);
+    }
+    page_close(&w, page, n, n ? rows[page_shown(page, n) - 1].name : NULL, res);
+    free(rows);
+    return 0;
+}
+
+int connections_list(struct app *app, struct http_request *req, struct http_response *res,
+                     struct err *e)
+{
+    static const char *const filters[] = {"site_id", NULL};
+    struct page page;
+    struct hw_id site_id;
+    bool by_site;
+    struct db *db;
+    int rc = page_read(req, filters, &page, e);
+    if (!rc)
+        rc = page_filter_id(req, "site_id", &site_id, &by_site, e);
+    if (!rc)
+        rc = store_read(app->store, &db, e);
+    if (!rc) {
+        rc = list(db, &page, by_site ? &site_id : NULL, res, e);
+        store_read_end(db);
+    }
+    page_done(&page);
+    return rc;
+}
+
+int connections_create(struct app *app, struct http_request *req, struct http_response *res,
+                       struct err *e)
+{
+    struct store_connection c = {
+        .id = id_new(),
+        .suites = {ESP_SUITE_AES_256_GCM},
+        .n_suites = 1,
+        .enabled = true,
+        .liveness_interval_ms = 1000,
+        .liveness_missed = 3,
+    };
+    char text[ID_TEXT_MAX];
+    struct db *db;
+    int rc = read_body(req, BODY_CREATE, &c, e);
+    if (!rc)
+        rc = change_begin(app, &db, e);
+    if (rc)
+        return rc;
+    rc = check_sites(db, &c, e);
+    if (!rc)
+        rc = store_connection_insert(db, &c, e);
+    rc = change_end(app, db, rc, e);
+    if (rc)
+        return rc;
+    http_response_header(res, "Location", "/api/v1/connections/%s", id_text(&c.id, text));
+    return reply(app, &c.id, 201, res, e);
+}
+
+int connections_get(struct app *app, struct http_request *req, struct http_response *res,
+                    struct err *e)
+{
+    struct hw_id id;
+    int rc = http_request_param_id(req, 0, &id, e);
+    return rc ? rc : reply(app, &id, 200, res, e);
+}
+
+static int change_connection(struct db *db, const struct http_request *req, const struct hw_id *id,
+                             struct err *e)
+{
+    struct store_connection c;
+    int rc = store_connection_get(db, id, &c, e);
+    if (!rc)
+        rc = read_body(req, BODY_PATCH, &c, e);
+    if (!rc)
+        rc = check_sites(db, &c, e);
+    return rc ? rc : store_connection_update(db, &c, e);
+}
+
+int connections_patch(struct app *app, struct http_request *req, struct http_response *res,
+                      struct err *e)
+{
+    struct hw_id id;
+    struct db *db;
+    int rc = http_request_param_id(req, 0, &id, e);
+    if (!rc)
+        rc = change_begin(app, &db, e);
+    if (rc)
+        return rc;
+    rc = change_end(app, db, change_connection(db, req, &id, e), e);
+    return rc ? rc : reply(app, &id, 200, res, e);
+}
+
+int connections_delete(struct app *app, struct http_request *req, struct http_response *res,
+                       struct err *e)
+{
+    struct hw_id id;
+    struct db *db;
+    int rc = http_request_param_id(req, 0, &id, e);
+    if (!rc)
+        rc = change_begin(app, &db, e);
+    if (rc)
+        return rc;
+    rc = change_end(app, db, store_connection_delete(db, &id, e), e);
+    if (!rc)
+        http_response_empty(res, 204);
+    return rc;
+}

@@ -1,0 +1,144 @@
+#include "controller/api/dispatch.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "controller/api/routes.h"
+#include "controller/app.h"
+#include "controller/auth/agent_cert.h"
+#include "controller/auth/bearer.h"
+#include "controller/auth/ratelimit.h"
+#include "controller/http/problem.h"
+#include "controller/http/server.h"
+#include "controller/store/store.h"
+#include <string.h>
+#include <strings.h>
+
+static const struct http_route *find_route(struct http_request *req, struct http_response *res)
+{
+    const struct http_route *route = NULL;
+    char allow[ROUTER_ALLOW_MAX];
+    int rc = router_match(routes, routes_count, req, &route, allow);
+    if (rc == HW_EFORBIDDEN) {
+        problem_write(req, res, 405, "method-not-allowed", "This method is not possible here", NULL,
+                      "possible here: %s", allow);
+        http_response_header(res, "Allow", "%s", allow);
+    } else if (rc) {
+        problem_write(req, res, 404, "not-found", "There is no such thing", NULL,
+                      "there is no such path");
+    }
+    return route;
+}
+
+static int check_credentials(struct app *app, struct http_request *req, enum http_role role,
+                             struct err *e)
+{
+    struct db *db;
+    int rc = store_read(app->store, &db, e);
+    if (rc)
+        return rc;
+    rc = role == ROLE_ADMIN ? bearer_check(db, req, e) : agent_cert_check(db, req, role, e);
+    store_read_end(db);
+    return rc;
+}
+
+/* A client certificate costs a guesser nothing less than the CA's key, so only tokens are limited.
+ */
+static bool authenticate(struct app *app, struct http_request *req, struct http_response *res,
+                         enum http_role role)
+{
+    struct err e = {0};
+    uint64_t now = clock_mono_ns();
+    if (role == ROLE_PUBLIC)
+        return true;
+    if (role == ROLE_ADMIN && !ratelimit_allows(app->auth_limit, &req->peer, now)) {
+        problem_write(req, res, 429, "rate-limited", "Too many failed attempts", NULL,
+                      "too many failed authentications came from this address");
+        http_response_header(res, "Retry-After", "10");
+        return false;
+    }
+    if (!check_credentials(app, req, role, &e)) {
+        req->role = role;
+        return true;
+    }
+    if (e.code == HW_EAUTH || e.code == HW_EFORBIDDEN) {
+        char peer[IPADDR_TEXT_MAX];
+        if (role == ROLE_ADMIN)
+            ratelimit_failed(app->auth_limit, &req->peer, now);
+        log_warn_limited("authentication failed client=%s path=%s: %s",
+                         ipaddr_text(&req->peer, peer), req->path, e.text);
+    }
+    problem_from_err(req, res, &e);
+    return false;
+}
+
+/* JSON is all that is ever taken. */
+static bool content_type_ok(const struct http_request *req)
+{
+    const char *type = http_request_header(req, "Content-Type");
+    size_t len = type ? strcspn(type, "; ") : 0;
+    return (len == 16 && !strncasecmp(type, "application/json", len)) ||
+           (len == 28 && !strncasecmp(type, "application/merge-patch+json", len) &&
+            req->method == HTTP_PATCH);
+}
+
+static void common_headers(const struct http_request *req, struct http_response *res)
+{
+    http_response_header(res, "X-Request-Id", "%s", req->id);
+    http_response_header(res, "Cache-Control", "no-store");
+    http_response_header(res, "X-Content-Type-Options", "nosniff");
+}
+
+void dispatch_begin(void *arg, struct http_request *req, struct http_response *res,
+                    size_t *body_max)
+{
+    struct app *app = arg;
+    const struct http_route *route = find_route(req, res);
+    if (route && authenticate(app, req, res, route->role)) {
+        *body_max = route->body_max;
+        req->route = route;
+        return;
+    }
+    common_headers(req, res);
+}
+
+/* What every authenticated answer to an agent carries (docs/protocols.md). */
+static void agent_headers(struct app *app, struct http_response *res)
+{
+    struct db *db;
+    http_response_header(res, "Hawser-Time", "%lld", (long long)clock_wall_s());
+    if (store_read(app->store, &db, NULL))
+        return;
+    http_response_header(res, "Hawser-Controller-Revision", "%llu",
+                         (unsigned long long)store_revision(db));
+    store_read_end(db);
+}
+
+static void log_request(const struct http_request *req, const struct http_response *res)
+{
+    char peer[IPADDR_TEXT_MAX];
+    log_write(
+        req->method == HTTP_GET || req->listener == HTTP_AGENTS ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
+        "request method=%s path=%s status=%d client=%s request=%s", http_method_name(req->method),
+        req->path, res->status, ipaddr_text(&req->peer, peer), req->id);
+}
+
+void dispatch_handle(void *arg, struct http_request *req, struct http_response *res)
+{
+    struct app *app = arg;
+    struct err e = {0};
+    if (req->body && !content_type_ok(req)) {
+        problem_write(req, res, 415, "unsupported-media-type", "The body is not JSON", NULL,
+                      "send the body as Content-Type: application/json");
+    } else {
+        int rc = req->route->handler(app, req, res, &e);
+        if (rc) {
+            e.code = rc;
+            problem_from_err(req, res, &e);
+        } else if (req->parked) {
+            return;
+        }
+    }
+    if (req->role == ROLE_AGENT || req->role == ROLE_AGENT_RENEW)
+        agent_headers(app, res);
+    common_headers(req, res);
+    log_request(req, res);
+}

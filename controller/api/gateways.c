@@ -1,0 +1,443 @@
+#include "common/model/node.h"
+#include "controller/api/api.h"
+#include "controller/api/body.h"
+#include "controller/api/page.h"
+#include "controller/app.h"
+#include "controller/change.h"
+#include "controller/store/denial.h"
+#include "controller/store/gateway.h"
+#include "controller/store/signed.h"
+#include "controller/store/site.h"
+#include "controller/store/telemetry.h"
+#include "controller/telemetry/status.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PORT_BASE_MIN 1024
+#define PORT_BASE_MAX (65536 - HW_PORTS_PER_GATEWAY)
+#define WEIGHT_MAX    1000
+
+static const char *const members[] = {"name",      "site_id", "size", "port_base",
+                                      "endpoints", "weight",  NULL};
+
+/* --- JSON out
+ * ------------------------------------------------------------------------------------------- */
+
+static void put_endpoints(struct json_writer *w, const struct store_gateway *g)
+{
+    json_open_array(w, "endpoints");
+    for (size_t i = 0; i < g->n_endpoints; i++) {
+        const struct store_endpoint *p = &g->endpoints[i];
+        json_open_object(w, NULL);
+        node_endpoint_put(w, &(struct node_endpoint){
+                                 .address = p->address,
+                                 .scope = p->is_public ? NODE_PUBLIC : NODE_PRIVATE,
+                                 .reachable = p->reachable,
+                             });
+        json_close(w);
+    }
+    json_close(w);
+}
+
+/* Stored JSON (checked when it came in) as a value; `otherwise` is used when there is none. */
+static void put_stored(struct json_writer *w, const char *key, const char *json,
+                       const char *otherwise)
+{
+    struct json_object *v = NULL;
+    const char *text = json ? json : otherwise;
+    if (json_parse(text, strlen(text), HW_CONFIG_BODY_MAX, &v, NULL))
+        json_put_null(w, key);
+    else
+        json_put_value(w, key, v);
+}
+
+static void put_certificate(struct json_writer *w, const struct store_gateway *g)
+{
+    if (!g->cert_serial[0]) {
+        json_put_null(w, "certificate");
+        return;
+    }
+    json_open_object(w, "certificate");
+    json_put_str(w, "serial", g->cert_serial);
+    body_put_time(w, "not_after", g->cert_not_after);
+    json_close(w);
+}
+
+static void put_status(struct json_writer *w, const struct status *s)
+{
+    json_open_object(w, "status");
+    json_put_str(w, "state", status_state_name(s->state));
+    json_put_str(w, "reason", s->reason);
+    json_put_str(w, "observer", s->observer[0] ? s->observer : NULL);
+    body_put_time(w, "observed_at", s->observed_at);
+    json_close(w);
+}
+
+static void put_revisions(struct json_writer *w, uint64_t config, const struct store_telemetry *t)
+{
+    json_open_object(w, "revisions");
+    json_put_uint(w, "config", config);
+    json_put_uint(w, "received", t->received);
+    json_put_uint(w, "applied", t->applied);
+    json_put_uint(w, "in_force", t->in_force);
+    put_stored(w, "refused", t->refused_json, "[]");
+    json_close(w);
+}
+
+static void put_telemetry(struct json_writer *w, const struct store_telemetry *t)
+{
+    if (!t->observed_at) {
+        json_put_null(w, "telemetry");
+        return;
+    }
+    json_open_object(w, "telemetry");
+    body_put_time(w, "observed_at", t->observed_at);
+    json_put_double(w, "interval_seconds", t->interval_seconds);
+    json_put_double(w, "goodput_tx_bps", t->goodput_tx_bps);
+    json_put_double(w, "goodput_rx_bps", t->goodput_rx_bps);
+    json_put_double(w, "wire_tx_bps", t->wire_tx_bps);
+    json_put_double(w, "wire_rx_bps", t->wire_rx_bps);
+    json_put_uint(w, "links_up", t->links_up);
+    json_put_uint(w, "links_degraded", t->links_degraded);
+    json_put_uint(w, "links_down", t->links_down);
+    json_close(w);
+}
+
+/* Peers that have not confirmed a revocation yet: they may still talk to the gateway. */
+static int put_unconfirmed(struct json_writer *w, struct db *db, const struct store_gateway *g,
+                           struct err *e)
+{
+    struct hw_id *peers = NULL;
+    size_t n = 0;
+    int rc = g->state == GATEWAY_REVOKED ? store_denial_unconfirmed(db, &g->id, &peers, &n, e) : 0;
+    json_open_array(w, "unconfirmed_peers");
+    for (size_t i = 0; i < n; i++)
+        json_put_id(w, NULL, &peers[i]);
+    json_close(w);
+    free(peers);
+    return rc;
+}
+
+static int put_gateway(struct json_writer *w, const struct app *app, struct db *db,
+                       const struct store_gateway *g, struct err *e)
+{
+    struct store_telemetry t = {0};
+    struct status status = {0};
+    uint64_t config = 0;
+    int rc = store_config_revision(db, &g->id, &config, e);
+    if (!rc)
+        rc = status_of_gateway(db, app->boots, g, store_now(db), &status, e);
+    if (!rc)
+        rc = store_telemetry_last(db, &g->id, &t, e);
+    if (rc && rc != HW_ENOTFOUND)
+        return rc;
+    json_put_id(w, "id", &g->id);
+    json_put_str(w, "name", g->name);
+    json_put_id(w, "site_id", &g->site_id);
+    json_put_str(w, "size", g->size[0] ? g->size : NULL);
+    json_put_uint(w, "port_base", g->port_base);
+    put_endpoints(w, g);
+    json_put_str(w, "endpoints_source", g->endpoints_by_operator ? "operator" : "agent");
+    json_put_uint(w, "weight", g->weight);
+    json_put_str(w, "state", gateway_state_name(g->state));
+    json_open_object(w, "overlay");
+    json_put_ip(w, "ipv4", &g->overlay4);
+    json_put_ip(w, "ipv6", &g->overlay6);
+    json_close(w);
+    put_stored(w, "interfaces", g->interfaces_json, "[]");
+    json_put_str(w, "agent_version", g->agent_version[0] ? g->agent_version : NULL);
+    put_certificate(w, g);
+    put_revisions(w, config, &t);
+    put_status(w, &status);
+    put_telemetry(w, &t);
+    rc = put_unconfirmed(w, db, g, e);
+    body_put_common(w, &g->common);
+    store_telemetry_done(&t);
+    return rc;
+}
+
+/* --- JSON in
+ * -------------------------------------------------------------------------------------------- */
+
+static int read_endpoint(const struct json_at *array, size_t i, struct store_gateway *g,
+                         struct err *e)
+{
+    struct json_at at = json_element(array, i);
+    struct node_endpoint p;
+    int rc = node_endpoint_get(&at, &p, e);
+    if (rc)
+        return rc;
+    if (ipaddr_is_special(&p.address))
+        return json_refuse(&at, e, "peers can't reach an address of this kind");
+    for (size_t k = 0; k < i; k++)
+        if (ipaddr_equal(&g->endpoints[k].address, &p.address))
+            return json_refuse(&at, e, "this address is in the list already");
+    g->endpoints[i] = (struct store_endpoint){
+        .address = p.address,
+        .is_public = p.scope == NODE_PUBLIC,
+        .reachable = p.reachable,
+    };
+    return 0;
+}
+
+/* null gives them back to the agent; what it last said stays until its next report. */
+static int read_endpoints(const struct json_at *top, struct store_gateway *g, struct err *e)
+{
+    if (json_presence(top, "endpoints") == JSON_NULL) {
+        g->endpoints_by_operator = false;
+        return 0;
+    }
+    struct json_at array;
+    size_t n;
+    int rc = json_get_array(top, "endpoints", HW_ENDPOINTS_MAX, &array, &n, e);
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = read_endpoint(&array, i, g, e);
+    if (!rc) {
+        g->n_endpoints = n;
+        g->endpoints_by_operator = true;
+    }
+    return rc;
+}
+
+static int read_size(const struct json_at *top, struct store_gateway *g, struct err *e)
+{
+    if (json_presence(top, "size") == JSON_NULL) {
+        g->size[0] = '\0';
+        return 0;
+    }
+    return json_get_text(top, "size", g->size, sizeof g->size, e);
+}
+
+static int read_gateway(const struct json_at *top, enum body_mode mode, struct store_gateway *g,
+                        struct err *e)
+{
+    uint64_t port = g->port_base, weight = g->weight;
+    int rc = 0;
+    if (body_wants(top, "name", mode, true))
+        rc = json_get_name(top, "name", g->name, e);
+    if (!rc && body_wants(top, "site_id", mode, true))
+        rc = json_get_id(top, "site_id", &g->site_id, e);
+    if (!rc && body_wants(top, "size", mode, false))
+        rc = read_size(top, g, e);
+    if (!rc && body_wants(top, "port_base", mode, false))
+        rc = json_get_uint(top, "port_base", PORT_BASE_MIN, PORT_BASE_MAX, &port, e);
+    if (!rc && body_wants(top, "endpoints", mode, false))
+        rc = read_endpoints(top, g, e);
+    if (!rc && body_wants(top, "weight", mode, false))
+        rc = json_get_uint(top, "weight", 1, WEIGHT_MAX, &weight, e);
+    g->port_base = (uint16_t)port;
+    g->weight = (unsigned)weight;
+    return rc;
+}
+
+static int read_body(const struct http_request *req, enum body_mode mode, struct store_gateway *g,
+                     struct err *e)
+{
+    struct json_object *doc;
+    struct json_at top;
+    int rc = body_object(req, members, &doc, &top, e);
+    if (rc)
+        return rc;
+    rc = read_gateway(&top, mode, g, e);
+    json_free(doc);
+    return rc;
+}
+
+static int check_site(struct db *db, const struct hw_id *id, struct err *e)
+{
+    struct store_site s;
+    int rc = store_site_get(db, id, &s, e);
+    return rc == HW_ENOTFOUND ? err_set_field(e, HW_EINVAL, "site_id", "there is no such site")
+                              : rc;
+}
+
+/* --- handlers
+ * ------------------------------------------------------------------------------------------- */
+
+static int reply(struct app *app, const struct hw_id *id, int status, struct http_response *res,
+                 struct err *e)
+{
+    struct db *db;
+    struct store_gateway g = {0};
+    struct json_writer w;
+    int rc = store_read(app->store, &db, e);
+    if (rc)
+        return rc;
+    rc = store_gateway_get(db, id, &g, e);
+    if (!rc) {
+        json_writer_init(&w);
+        rc = put_gateway(&w, app, db, &g, e);
+        if (rc)
+            json_writer_done(&w);
+        else
+            http_response_json(res, status, json_finish(&w, NULL));
+    }
+    store_read_end(db);
+    store_gateway_done(&g);
+    return rc;
+}
+
+static int list(const struct app *app, struct db *db, const struct page *page,
+                const struct hw_id *site_id, struct http_response *res, struct err *e)
+{
+    struct store_gateway *rows = NULL;
+    size_t n = 0;
+    int rc = store_gateway_list(db, &page->store, site_id, &rows, &n, e);
+    if (rc)
+        return rc;
+    struct json_writer w;
+    page_open(&w);
+    for (size_t i = 0; i < page_shown(page, n) && !rc; i++) {
+        json_open_object(&w, NULL);
+        rc = put_gateway(&w, app, db, &rows[i], e);
+        json_close(&w);
+    }
+    if (rc)
+        json_writer_done(&w);
+    else
+        page_close(&w, page, n, n ? rows[page_shown(page, n) - 1].name : NULL, res);
+    store_gateway_free(rows, n);
+    return rc;
+}
+
+int gateways_list(struct app *app, struct http_request *req, struct http_response *res,
+                  struct err *e)
+{
+    static const char *const filters[] = {"site_id", NULL};
+    struct page page;
+    struct hw_id site_id;
+    bool by_site;
+    struct db *db;
+    int rc = page_read(req, filters, &page, e);
+    if (!rc)
+        rc = page_filter_id(req, "site_id", &site_id, &by_site, e);
+    if (!rc)
+        rc = store_read(app->store, &db, e);
+    if (!rc) {
+        rc = list(app, db, &page, by_site ? &site_id : NULL, res, e);
+        store_read_end(db);
+    }
+    page_done(&page);
+    return rc;
+}
+
+int gateways_create(struct app *app, struct http_request *req, struct http_response *res,
+                    struct err *e)
+{
+    struct store_gateway g = {
+        .id = id_new(),
+        .port_base = HW_PORT_BASE_DEFAULT,
+        .weight = 100,
+        .state = GATEWAY_PENDING,
+    };
+    char text[ID_TEXT_MAX];
+    struct db *db;
+    int rc = read_body(req, BODY_CREATE, &g, e);
+    if (!rc)
+        rc = change_begin(app, &db, e);
+    if (rc)
+        return rc;
+    rc = check_site(db, &g.site_id, e);
+    if (!rc)
+        rc = store_gateway_insert(db, &g, e);
+    rc = change_end(app, db, rc, e);
+    if (rc)
+        return rc;
+    http_response_header(res, "Location", "/api/v1/gateways/%s", id_text(&g.id, text));
+    return reply(app, &g.id, 201, res, e);
+}
+
+int gateways_get(struct app *app, struct http_request *req, struct http_response *res,
+                 struct err *e)
+{
+    struct hw_id id;
+    int rc = http_request_param_id(req, 0, &id, e);
+    return rc ? rc : reply(app, &id, 200, res, e);
+}
+
+static int change_gateway(struct db *db, const struct http_request *req, const struct hw_id *id,
+                          struct err *e)
+{
+    struct store_gateway g = {0};
+    int rc = store_gateway_get(db, id, &g, e);
+    if (!rc)
+        rc = read_body(req, BODY_PATCH, &g, e);
+    if (!rc)
+        rc = check_site(db, &g.site_id, e);
+    if (!rc)
+        rc = store_gateway_update(db, &g, e);
+    store_gateway_done(&g);
+    return rc;
+}
+
+int gateways_patch(struct app *app, struct http_request *req, struct http_response *res,
+                   struct err *e)
+{
+    struct hw_id id;
+    struct db *db;
+    int rc = http_request_param_id(req, 0, &id, e);
+    if (!rc)
+        rc = change_begin(app, &db, e);
+    if (rc)
+        return rc;
+    rc = change_end(app, db, change_gateway(db, req, &id, e), e);
+    return rc ? rc : reply(app, &id, 200, res, e);
+}
+
+/* Refuses the gateway from now on. Again for a revoked one: nothing changes. A pending one has no
+ * certificate to deny, but its enrolment ends. */
+static int revoke(struct db *db, struct store_gateway *g, struct err *e)
+{
+    if (g->state == GATEWAY_REVOKED)
+        return 0;
+    int rc = store_denial_add(db, &g->id, e);
+    g->state = GATEWAY_REVOKED;
+    return rc ? rc : store_gateway_update(db, g, e);
+}
+
+int gateways_revoke(struct app *app, struct http_request *req, struct http_response *res,
+                    struct err *e)
+{
+    struct hw_id id;
+    struct store_gateway g = {0};
+    struct db *db;
+    int rc = http_request_param_id(req, 0, &id, e);
+    if (!rc)
+        rc = change_begin(app, &db, e);
+    if (rc)
+        return rc;
+    rc = store_gateway_get(db, &id, &g, e);
+    if (!rc)
+        rc = revoke(db, &g, e);
+    store_gateway_done(&g);
+    rc = change_end(app, db, rc, e);
+    return rc ? rc : reply(app, &id, 200, res, e);
+}
+
+/* An enrolled gateway is revoked first: its certificate outlives its row. */
+static int delete_gateway(struct db *db, const struct hw_id *id, struct err *e)
+{
+    struct store_gateway g = {0};
+    int rc = store_gateway_get(db, id, &g, e);
+    if (!rc && g.state == GATEWAY_ENROLLED)
+        rc = revoke(db, &g, e);
+    store_gateway_done(&g);
+    return rc ? rc : store_gateway_delete(db, id, e);
+}
+
+int gateways_delete(struct app *app, struct http_request *req, struct http_response *res,
+                    struct err *e)
+{
+    struct hw_id id;
+    struct db *db;
+    int rc = http_request_param_id(req, 0, &id, e);
+    if (!rc)
+        rc = change_begin(app, &db, e);
+    if (rc)
+        return rc;
+    rc = change_end(app, db, delete_gateway(db, &id, e), e);
+    if (!rc)
+        http_response_empty(res, 204);
+    return rc;
+}

@@ -1,0 +1,68 @@
+#include "controller/api/routes.h"
+#include "common/limits.h"
+#include "controller/agent_api/agent_api.h"
+#include "controller/api/api.h"
+
+#define BODY  (64u << 10) /* an object */
+#define SMALL 1024        /* nothing, or {} */
+#define V1    "/api/v1"
+#define AGENT "/agent/v1"
+
+/* clang-format off */
+const struct http_route routes[] = {
+    {HTTP_PEOPLE, HTTP_GET,    "/healthz",                       ROLE_PUBLIC, health_alive,            0},
+    {HTTP_PEOPLE, HTTP_GET,    "/readyz",                        ROLE_PUBLIC, health_ready,            0},
+    {HTTP_PEOPLE, HTTP_GET,    "/version",                       ROLE_PUBLIC, health_version,          0},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/openapi.json",               ROLE_PUBLIC, openapi_get,             0},
+
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/sites",                      ROLE_ADMIN,  sites_list,              0},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/sites",                      ROLE_ADMIN,  sites_create,            BODY},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/sites/{id}",                 ROLE_ADMIN,  sites_get,               0},
+    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/sites/{id}",                 ROLE_ADMIN,  sites_patch,             BODY},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/sites/{id}",                 ROLE_ADMIN,  sites_delete,            0},
+
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways",                   ROLE_ADMIN,  gateways_list,           0},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/gateways",                   ROLE_ADMIN,  gateways_create,         BODY},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}",              ROLE_ADMIN,  gateways_get,            0},
+    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/gateways/{id}",              ROLE_ADMIN,  gateways_patch,          BODY},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/gateways/{id}",              ROLE_ADMIN,  gateways_delete,         0},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/gateways/{id}/revoke",       ROLE_ADMIN,  gateways_revoke,         SMALL},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}/telemetry",    ROLE_ADMIN,  gateways_telemetry,      0},
+
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/connections",                ROLE_ADMIN,  connections_list,        0},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/connections",                ROLE_ADMIN,  connections_create,      BODY},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/connections/{id}",           ROLE_ADMIN,  connections_get,         0},
+    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/connections/{id}",           ROLE_ADMIN,  connections_patch,       BODY},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/connections/{id}",           ROLE_ADMIN,  connections_delete,      0},
+
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/links",                      ROLE_ADMIN,  links_list,              0},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/links/{id}",                 ROLE_ADMIN,  links_get,               0},
+    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/links/{id}",                 ROLE_ADMIN,  links_patch,             BODY},
+
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/enrolment-tokens",           ROLE_ADMIN,  enrolment_tokens_list,   0},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/enrolment-tokens",           ROLE_ADMIN,  enrolment_tokens_create, BODY},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/enrolment-tokens/{id}",      ROLE_ADMIN,  enrolment_tokens_get,    0},
+    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/enrolment-tokens/{id}",      ROLE_ADMIN,  enrolment_tokens_patch,  BODY},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/enrolment-tokens/{id}",      ROLE_ADMIN,  enrolment_tokens_delete, 0},
+
+    {HTTP_AGENTS, HTTP_GET,    AGENT "/ca",                      ROLE_PUBLIC, agent_api_ca,            0},
+    {HTTP_AGENTS, HTTP_POST,   AGENT "/enrol",                   ROLE_PUBLIC, agent_api_enrol,         BODY},
+    {HTTP_AGENTS, HTTP_POST,   AGENT "/renew",                   ROLE_AGENT_RENEW, agent_api_renew,    BODY},
+    {HTTP_AGENTS, HTTP_GET,    AGENT "/poll",                    ROLE_AGENT,  agent_api_poll,          0},
+    {HTTP_AGENTS, HTTP_GET,    AGENT "/config",                  ROLE_AGENT,  agent_api_config,        0},
+    {HTTP_AGENTS, HTTP_GET,    AGENT "/denials",                 ROLE_AGENT,  agent_api_denials,       0},
+    {HTTP_AGENTS, HTTP_POST,   AGENT "/report",                  ROLE_AGENT,  agent_api_report,        HW_REQUEST_BODY_MAX},
+};
+/* clang-format on */
+const size_t routes_count = sizeof routes / sizeof *routes;
+
+const char *route_role_name(enum http_role r)
+{
+    static const char *const names[] = {
+        [ROLE_PUBLIC] = "public",
+        [ROLE_ADMIN] = "admin",
+        [ROLE_AGENT] = "agent",
+        [ROLE_AGENT_RENEW] = "agent-renew",
+    };
+    return names[r];
+}

@@ -1,0 +1,176 @@
+#include "controller/app.h"
+#include "common/clock.h"
+#include "common/fsutil.h"
+#include "common/log.h"
+#include "common/secret.h"
+#include "controller/api/dispatch.h"
+#include "controller/auth/ratelimit.h"
+#include "controller/ca/ca.h"
+#include "controller/change.h"
+#include "controller/http/server.h"
+#include "controller/push/hub.h"
+#include "controller/store/overlay_pools.h"
+#include "controller/store/store.h"
+#include "controller/telemetry/boot_watch.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PEM_MAX (256u << 10)
+
+/* Certificate and key of both listeners, and the CA by which agents are judged. */
+struct pems {
+    char *cert[HTTP_LISTENERS], *key[HTTP_LISTENERS];
+};
+
+void app_path(const struct app *app, const char *name, char out[PATH_MAX])
+{
+    (void)snprintf(out, PATH_MAX, "%s/%s", app->settings.state_dir, name);
+}
+
+static void pems_done(struct pems *p)
+{
+    for (int i = 0; i < HTTP_LISTENERS; i++) {
+        if (p->key[i])
+            secret_wipe(p->key[i], strlen(p->key[i]));
+        free(p->key[i]);
+        free(p->cert[i]);
+    }
+    *p = (struct pems){0};
+}
+
+static int pems_read(const struct app *app, enum http_listener l, const char *cert_name,
+                     const char *key_name, struct pems *out, struct err *e)
+{
+    const struct settings *s = &app->settings;
+    char cert[PATH_MAX], key[PATH_MAX];
+    size_t len;
+    app_path(app, cert_name, cert);
+    app_path(app, key_name, key);
+    bool own = l == HTTP_PEOPLE && s->tls_cert[0];
+    int rc = fsutil_read(own ? s->tls_cert : cert, PEM_MAX, &out->cert[l], &len, e);
+    return rc ? rc : fsutil_read(own ? s->tls_key : key, PEM_MAX, &out->key[l], &len, e);
+}
+
+static int pems_load(const struct app *app, struct pems *out, struct err *e)
+{
+    int rc = pems_read(app, HTTP_PEOPLE, "web.pem", "web.key", out, e);
+    return rc ? rc
+              : pems_read(app, HTTP_AGENTS, "agent-listener.pem", "agent-listener.key", out, e);
+}
+
+/* Pools of the settings must be those that addresses in use came from. */
+static int check_pools(struct app *app, struct err *e)
+{
+    const struct prefix wanted[OVERLAY_POOLS] = {app->settings.overlay_pool4,
+                                                 app->settings.overlay_pool6};
+    struct db *db;
+    int rc = store_begin(app->store, STORE_TELEMETRY, &db, e);
+    if (rc)
+        return rc;
+    rc = store_overlay_pools_set(db, wanted, e);
+    if (!rc)
+        return store_commit(db, e);
+    store_rollback(db);
+    return rc;
+}
+
+static void wake(void *arg, uint64_t ticket)
+{
+    struct app *app = arg;
+    http_server_wake(app->server, ticket);
+}
+
+static int start_server(struct app *app, struct err *e)
+{
+    struct pems pems = {0};
+    const struct settings *s = &app->settings;
+    struct http_server_config c = {
+        .threads = s->threads,
+        .request_seconds = 30,
+        .idle_seconds = 60,
+        .begin = dispatch_begin,
+        .handle = dispatch_handle,
+        .arg = app,
+    };
+    int rc = pems_load(app, &pems, e);
+    for (enum http_listener l = HTTP_PEOPLE; l < HTTP_LISTENERS && !rc; l++) {
+        struct http_listener_config *lc = &c.listeners[l];
+        bool people = l == HTTP_PEOPLE;
+        lc->cert_pem = pems.cert[l];
+        lc->key_pem = pems.key[l];
+        lc->client_ca_pem = people ? NULL : ca_pem(app->ca);
+        lc->connections_max = people ? 512 : 12000;
+        lc->connections_per_client_max = people ? 128 : 1024;
+        lc->n_addresses = people ? s->n_listen : s->n_agent_listen;
+        for (size_t i = 0; i < lc->n_addresses; i++)
+            lc->addresses[i] = people ? s->listen[i] : s->agent_listen[i];
+    }
+    if (!rc)
+        rc = http_server_start(&c, &app->server, e);
+    pems_done(&pems);
+    return rc;
+}
+
+int app_start(struct app *app, struct err *e)
+{
+    char path[PATH_MAX];
+    app_path(app, "hawser.db", path);
+    int rc = store_open(path, false, &app->store, e);
+    if (!rc)
+        rc = check_pools(app, e);
+    if (!rc)
+        rc = ca_open(app->settings.state_dir, clock_wall_s(), &app->ca, e);
+    if (!rc)
+        rc = hub_new(wake, app, &app->hub, e);
+    if (!rc) {
+        app->auth_limit = ratelimit_new();
+        app->boots = boot_watch_new();
+        rc = app->auth_limit && app->boots ? 0 : err_set(e, HW_ENOMEM, "out of memory");
+    }
+    if (!rc)
+        rc = start_server(app, e);
+    if (rc)
+        app_stop(app);
+    return rc;
+}
+
+/* An empty change: configs that an older key signed are signed anew. */
+static int sign_anew(struct app *app, struct err *e)
+{
+    struct db *db;
+    int rc = change_begin(app, &db, e);
+    return rc ? rc : change_commit(app, db, PUBLISH_AGENT, e);
+}
+
+int app_renew_certificates(struct app *app, struct err *e)
+{
+    struct pems pems = {0};
+    bool renewed = false;
+    int rc = ca_renew_own(app->ca, clock_wall_s(), &renewed, e);
+    if (!rc && renewed)
+        rc = sign_anew(app, e);
+    if (!rc)
+        rc = pems_load(app, &pems, e);
+    for (enum http_listener l = HTTP_PEOPLE; l < HTTP_LISTENERS && !rc; l++)
+        rc = http_server_set_certificate(app->server, l, pems.cert[l], pems.key[l], e);
+    pems_done(&pems);
+    return rc;
+}
+
+void app_stop(struct app *app)
+{
+    app->stopping = true;
+    http_server_stop(app->server);
+    hub_free(app->hub);
+    ratelimit_free(app->auth_limit);
+    boot_watch_free(app->boots);
+    ca_free(app->ca);
+    store_close(app->store);
+    app->server = NULL;
+    app->hub = NULL;
+    app->auth_limit = NULL;
+    app->boots = NULL;
+    app->ca = NULL;
+    app->store = NULL;
+}
