@@ -211,7 +211,7 @@ int json_as_str(const struct json_at *at, size_t max_len, const char **out, stru
 
 int json_as_text(const struct json_at *at, char *out, size_t cap, struct err *e)
 {
-    const char *s;
+    const char *s = "";
     int rc = json_as_str(at, cap - 1, &s, e);
     if (rc == HW_OK)
         memcpy(out, s, strlen(s) + 1);
@@ -265,7 +265,7 @@ int json_as_double(const struct json_at *at, double min, double max, double *out
 
 int json_as_id(const struct json_at *at, struct hw_id *out, struct err *e)
 {
-    const char *s;
+    const char *s = "";
     int rc = json_as_str(at, ID_TEXT_LEN, &s, e);
     if (rc == HW_OK && id_parse(s, out) != HW_OK)
         rc = json_refuse(at, e, "a lower-case UUID is expected");
@@ -274,7 +274,7 @@ int json_as_id(const struct json_at *at, struct hw_id *out, struct err *e)
 
 int json_as_ip(const struct json_at *at, struct ipaddr *out, struct err *e)
 {
-    const char *s;
+    const char *s = "";
     int rc = json_as_str(at, IPADDR_TEXT_MAX, &s, e);
     if (rc == HW_OK && ipaddr_parse(s, out) != HW_OK)
         rc = json_refuse(at, e, "an IPv4 or IPv6 address is expected");
@@ -283,7 +283,7 @@ int json_as_ip(const struct json_at *at, struct ipaddr *out, struct err *e)
 
 int json_as_prefix(const struct json_at *at, struct prefix *out, struct err *e)
 {
-    const char *s, *why = "";
+    const char *s = "", *why = "";
     int rc = json_as_str(at, PREFIX_TEXT_MAX, &s, e);
     if (rc == HW_OK && prefix_parse(s, out, &why) != HW_OK)
         rc = json_refuse(at, e, "%s", why);
@@ -292,7 +292,7 @@ int json_as_prefix(const struct json_at *at, struct prefix *out, struct err *e)
 
 int json_as_enum(const struct json_at *at, const char *const *names, unsigned *out, struct err *e)
 {
-    const char *s;
+    const char *s = "";
     int rc = json_as_str(at, HW_TEXT_MAX, &s, e);
     if (rc != HW_OK)
         return rc;
@@ -320,7 +320,7 @@ bool json_name_ok(const char *s)
 
 int json_as_name(const struct json_at *at, char out[HW_NAME_MAX + 1], struct err *e)
 {
-    const char *s;
+    const char *s = "";
     int rc = json_as_str(at, HW_TEXT_MAX, &s, e);
     if (rc != HW_OK)
         return rc;
@@ -350,7 +350,7 @@ int json_get_uint(const struct json_at *at, const char *key, uint64_t min, uint6
 int json_get_u32(const struct json_at *at, const char *key, uint32_t min, uint32_t max,
                  uint32_t *out, struct err *e)
 {
-    uint64_t v;
+    uint64_t v = 0;
     int rc = json_get_uint(at, key, min, max, &v, e);
     if (rc == HW_OK)
         *out = (uint32_t)v;
@@ -360,7 +360,7 @@ int json_get_u32(const struct json_at *at, const char *key, uint32_t min, uint32
 int json_get_u16(const struct json_at *at, const char *key, uint16_t min, uint16_t max,
                  uint16_t *out, struct err *e)
 {
-    uint64_t v;
+    uint64_t v = 0;
     int rc = json_get_uint(at, key, min, max, &v, e);
     if (rc == HW_OK)
         *out = (uint16_t)v;

@@ -97,8 +97,8 @@ int x509_key_load(const char *path, EVP_PKEY **out, struct err *e)
 
 int x509_key_save(const char *path, const EVP_PKEY *key, struct err *e)
 {
-    char *pem;
-    size_t len;
+    char *pem = NULL;
+    size_t len = 0;
     int rc = x509_key_pem(key, &pem, &len, e);
     if (rc)
         return rc;

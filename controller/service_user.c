@@ -34,8 +34,8 @@ static int make_state_dir(const char *dir, uid_t uid, gid_t gid, struct err *e)
 
 int service_user_enter(const char *user, const char *state_dir, struct err *e)
 {
-    uid_t uid;
-    gid_t gid;
+    uid_t uid = 0;
+    gid_t gid = 0;
     if (geteuid() != 0)
         return 0;
     int rc = look_up(user, &uid, &gid, e);

@@ -184,8 +184,8 @@ static int add_site_sources(struct fib_builder *b, size_t from, struct err *e)
     bool direct = n_sites && listed(b->scratch, n_sites, from);
     if (n_sites == 0 || (!direct && !domain_is_served(b, s->domain)))
         return 0;
-    uint32_t *links;
-    size_t n;
+    uint32_t *links = NULL;
+    size_t n = 0;
     int rc = source_links(b, b->scratch, n_sites, true, &links, &n, e);
     if (rc)
         return rc;
@@ -207,8 +207,8 @@ static int add_site_sources(struct fib_builder *b, size_t from, struct err *e)
 static int add_own_sources(struct fib_builder *b, struct err *e)
 {
     const struct fleet_site *s = &b->fleet->sites[b->site];
-    uint32_t *links;
-    size_t n;
+    uint32_t *links = NULL;
+    size_t n = 0;
     int rc = source_links(b, NULL, 0, true, &links, &n, e);
     if (rc)
         return rc;

@@ -94,7 +94,7 @@ static int make_file(const char *path, bool create, struct err *e)
 /* The fleet's hash seeds: once, in the first transaction of a new store. */
 static int make_seeds(struct store *s, struct err *e)
 {
-    struct db *db;
+    struct db *db = NULL;
     char *have = NULL;
     int rc = store_begin(s, STORE_TELEMETRY, &db, e);
     if (rc)
@@ -186,7 +186,7 @@ static int reader_of_thread(struct store *s, struct db **out, struct err *e)
 
 int store_read(struct store *s, struct db **out, struct err *e)
 {
-    struct db *db;
+    struct db *db = NULL;
     int rc = reader_of_thread(s, &db, e);
     if (rc)
         return rc;
@@ -332,7 +332,7 @@ int store_seeds(struct db *db, uint64_t *flow_seed, uint64_t *tunnel_seed, struc
 
 bool store_writable(struct store *s)
 {
-    struct db *db;
+    struct db *db = NULL;
     if (store_begin(s, STORE_TELEMETRY, &db, NULL))
         return false;
     store_rollback(db);
