@@ -1,0 +1,334 @@
+#include "agent/dataplane/forward.h"
+
+#include "agent/dataplane/burst.h"
+#include "agent/dataplane/esp_out.h"
+#include "agent/dataplane/flow_hash.h"
+#include "agent/dataplane/gso_split.h"
+#include "agent/dataplane/icmp_reply.h"
+#include "agent/dataplane/mss.h"
+#include "agent/dataplane/tun_io.h"
+#include "common/clock.h"
+#include <string.h>
+
+/* Choices of a flow's tunnel tried before any live one is taken. */
+#define TUNNEL_TRIES 8
+
+/* RFC 8200 section 5: an inner IPv6 packet up to this size must pass. */
+#define IPV6_MIN_MTU 1280u
+
+#define ICMP_PER_SECOND 1000u
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return b != 0 && b < a ? b : a;
+}
+
+/*
+ * The flow's own sequence of choices, the first live one wins: when a tunnel dies only its flows
+ * move, when it returns only these come back.
+ */
+static struct tunnel *choose_tunnel(const struct link *l, uint64_t hash, uint64_t tunnel_seed)
+{
+    if (l->n_live == 0)
+        return NULL;
+    uint64_t h = hash;
+    for (unsigned i = 0; i < TUNNEL_TRIES; i++) {
+        h = flow_hash_again(h, tunnel_seed + i);
+        struct tunnel *t = l->owned[flow_hash_pick(h, l->n_owned)];
+        if (tunnel_usable(t))
+            return t;
+    }
+    unsigned first = flow_hash_pick(h, l->n_owned);
+    for (unsigned i = 0; i < l->n_owned; i++) {
+        struct tunnel *t = l->owned[(first + i) % l->n_owned];
+        if (tunnel_usable(t))
+            return t;
+    }
+    return NULL;
+}
+
+/* Members that have a live tunnel on some worker and don't lead back to the gateway that the packet
+ * came from. */
+static uint64_t live_members(const struct worker *w, const struct fib_set *s,
+                             const struct link *from, bool *loop)
+{
+    uint64_t live = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->slot[i] == FIB_NO_SLOT || live_map_get(w->shared->live, (unsigned)s->slot[i]) == 0)
+            continue;
+        const struct link *l = w->links[s->slot[i]];
+        if (l == NULL)
+            continue;
+        if (from != NULL && id_equal(&l->set.peer, &from->set.peer))
+            *loop = true;
+        else
+            live |= 1ull << i;
+    }
+    return live;
+}
+
+/* The n-th set bit of m, n below their number. */
+static unsigned nth_bit(uint64_t m, unsigned n)
+{
+    while (n-- > 0)
+        m &= m - 1;
+    return (unsigned)__builtin_ctzll(m);
+}
+
+/* A packet out of a tunnel lies among others in its buffer: it is copied into one of its own to
+ * travel. */
+static struct pktbuf *travelling_buffer(struct worker *w, struct packet *p)
+{
+    struct pktbuf *b;
+    if (p->buf != NULL) {
+        b = *p->buf;
+        *p->buf = NULL;
+        b->data = p->data;
+    } else {
+        b = pktbuf_get(w->pool);
+        if (b == NULL)
+            return NULL;
+        memcpy(b->data, p->data, p->in.len);
+    }
+    b->len = p->in.len;
+    return b;
+}
+
+static void hand_off(struct worker *w, struct packet *p, const struct link *l, uint64_t hash,
+                     uint32_t mtu, uint32_t mss_mtu)
+{
+    uint64_t workers = live_map_get(w->shared->live, l->slot) & ~(1ull << w->index);
+    if (workers == 0) {
+        worker_drop(w, DROP_NO_TUNNEL);
+        return;
+    }
+    unsigned to = nth_bit(workers, flow_hash_pick(hash, (uint32_t)__builtin_popcountll(workers)));
+    handoff_collect(w->shared->handoff, w->index);
+    struct pktbuf *b = travelling_buffer(w, p);
+    if (b == NULL) {
+        worker_drop(w, DROP_NO_BUFFER);
+        return;
+    }
+    struct handoff_item item = {
+        .buf = b, .vh = p->vh, .hash = hash, .slot = l->slot, .mtu = mtu, .mss_mtu = mss_mtu};
+    if (!handoff_give(w->shared->handoff, w->index, to, &item)) {
+        pktbuf_put(b);
+        worker_drop(w, DROP_HANDOFF_FULL);
+        return;
+    }
+    stats_add(&w->st->handoff_out, 1);
+    w->given |= 1ull << to;
+}
+
+/* One complete inner packet into the tunnel's burst. False: no more of this super-packet. */
+static bool seal(struct worker *w, struct tunnel *t, uint8_t *data, size_t len, uint8_t next_header,
+                 uint8_t tos, size_t counts)
+{
+    size_t esp_len = esp_out_len(len);
+    uint8_t *dst = burst_reserve(w, t, esp_len, tos);
+    if (dst == NULL) {
+        worker_drop(w, DROP_NO_BUFFER);
+        return false;
+    }
+    enum drop_reason why = esp_out_seal(t->out, data, len, next_header, dst);
+    if (__builtin_expect(why != DROP_NONE, 0)) {
+        worker_drop(w, why);
+        return false;
+    }
+    burst_commit(w, t, esp_len, counts);
+    return true;
+}
+
+static void after_seal(struct worker *w, struct tunnel *t)
+{
+    if (__builtin_expect(t->out->events != 0, 0))
+        tunnel_sa_events(w, t->out);
+}
+
+void forward_seal(struct worker *w, struct tunnel *t, uint8_t *data, size_t len, uint8_t family,
+                  uint8_t tos, bool is_data)
+{
+    if (t->out == NULL) {
+        worker_drop(w, DROP_NO_SA);
+        return;
+    }
+    uint8_t next = family == 4 ? IP_PROTO_IPV4_IN : IP_PROTO_IPV6_IN;
+    (void)seal(w, t, data, len, next, tos, is_data ? len : 0);
+    after_seal(w, t);
+}
+
+/*
+ * An inner IPv6 packet that must pass although the tunnel's MTU is below 1280: alone, with outer
+ * fragmentation.
+ */
+static void send_fragmented(struct worker *w, struct tunnel *t, const struct packet *p)
+{
+    burst_send(w, t);
+    struct pktbuf *b = pktbuf_get(w->pool);
+    if (b == NULL) {
+        worker_drop(w, DROP_NO_BUFFER);
+        return;
+    }
+    size_t len = esp_out_len(p->in.len);
+    enum drop_reason why =
+        esp_out_seal(t->out, p->data, p->in.len, inner_next_header(&p->in), b->data);
+    if (why == DROP_NONE &&
+        udp_io_send_fragmented(t->sock, &t->path, b->data, len, inner_outer_tos(&p->in)) != 0)
+        why = DROP_UDP_SEND;
+    if (why == DROP_NONE) {
+        stats_add(&w->st->outer_fragmented, 1);
+        stats_add(&t->st->tx_packets, 1);
+        stats_add(&t->st->tx_inner_bytes, p->in.len);
+    } else {
+        worker_drop(w, why);
+    }
+    pktbuf_put(b);
+    after_seal(w, t);
+}
+
+static void split_and_seal(struct worker *w, struct tunnel *t, struct packet *p, uint32_t mtu)
+{
+    struct gso_split split;
+    switch (gso_split_begin(&split, p->data, &p->in, &p->vh, mtu)) {
+    case GSO_OK:
+        break;
+    case GSO_TOO_BIG:
+        worker_drop(w, DROP_TOO_BIG);
+        forward_too_big(w, p, t->link, mtu);
+        return;
+    case GSO_BAD:
+        worker_drop(w, DROP_BAD_GSO);
+        return;
+    }
+    uint8_t next = inner_next_header(&p->in), tos = inner_outer_tos(&p->in);
+    struct gso_segment s;
+    while (gso_split_next(&split, &s)) {
+        if (!seal(w, t, s.data, s.len, next, tos, s.len))
+            break;
+    }
+    after_seal(w, t);
+}
+
+static bool is_super_packet(const struct packet *p)
+{
+    return p->vh.gso_type != VNET_GSO_NONE || (p->vh.flags & VNET_F_NEEDS_CSUM);
+}
+
+/* Out by this tunnel: `mtu` is the route's limit, `mss_mtu` that of the link it came in by (0:
+ * none). */
+static void send_by(struct worker *w, struct tunnel *t, struct packet *p, uint32_t mtu,
+                    uint32_t mss_mtu)
+{
+    mtu = smaller(t->link->set.mtu, mtu);
+    if (mss_wanted(p->data, &p->in))
+        (void)mss_clamp(p->data, &p->in, smaller(mtu, mss_mtu),
+                        (p->vh.flags & VNET_F_NEEDS_CSUM) != 0);
+    if (p->in.len > mtu && p->in.family == 6 && p->in.len <= IPV6_MIN_MTU && !is_super_packet(p))
+        send_fragmented(w, t, p);
+    else if (p->in.len > mtu || is_super_packet(p))
+        split_and_seal(w, t, p, mtu);
+    else
+        forward_seal(w, t, p->data, p->in.len, p->in.family, inner_outer_tos(&p->in), true);
+}
+
+void forward_packet(struct worker *w, struct packet *p, const struct fib_route *route)
+{
+    const struct link *from = p->from != NULL ? p->from->link : NULL;
+    uint64_t hash = flow_hash(p->data, &p->in, w->routing->flow_seed);
+    bool loop = false;
+    uint64_t live = live_members(w, route->set, from, &loop);
+    int member = live != 0 ? fib_set_member(route->set, hash, live) : -1;
+    if (member < 0) {
+        worker_drop(w, loop ? DROP_LOOP : DROP_NO_TUNNEL);
+        return;
+    }
+    const struct link *l = w->links[route->set->slot[member]];
+    uint32_t mss_mtu = from != NULL ? from->set.mtu : 0;
+    struct tunnel *t = choose_tunnel(l, hash, w->routing->tunnel_seed);
+    if (t == NULL)
+        hand_off(w, p, l, hash, route->mtu, mss_mtu);
+    else
+        send_by(w, t, p, route->mtu, mss_mtu);
+}
+
+void forward_handed(struct worker *w, const struct handoff_item *item)
+{
+    struct packet p = {.data = item->buf->data, .vh = item->vh};
+    stats_add(&w->st->handoff_in, 1);
+    const struct link *l = w->links[item->slot];
+    if (!inner_parse(p.data, item->buf->len, &p.in)) {
+        worker_drop(w, DROP_INNER_MALFORMED);
+        return;
+    }
+    struct tunnel *t = l != NULL ? choose_tunnel(l, item->hash, w->routing->tunnel_seed) : NULL;
+    if (t == NULL)
+        worker_drop(w, DROP_NO_TUNNEL);
+    else
+        send_by(w, t, &p, item->mtu, item->mss_mtu);
+}
+
+/* A bucket of ICMP_PER_SECOND, filled by time. */
+static bool icmp_allowed(struct worker *w)
+{
+    if (w->now_ns >= w->icmp_refill_ns) {
+        w->icmp_tokens = ICMP_PER_SECOND;
+        w->icmp_refill_ns = w->now_ns + NS_PER_S;
+    }
+    if (w->icmp_tokens == 0)
+        return false;
+    w->icmp_tokens--;
+    return true;
+}
+
+static void to_tun(struct worker *w, uint8_t *pkt, size_t len)
+{
+    uint8_t hdr[VNET_HDR_LEN];
+    vnet_hdr_build_plain(hdr);
+    struct iovec iov[2] = {{hdr, sizeof hdr}, {pkt, len}};
+    if (w->tun_fd < 0 || tun_io_write(w->tun_fd, iov, 2) != 0)
+        worker_drop(w, DROP_TUN_WRITE);
+}
+
+/* Back by the tunnel that the packet came out of, or to TUN. */
+static void reply(struct worker *w, const struct packet *p, uint8_t *pkt, size_t len)
+{
+    if (len == 0)
+        return;
+    if (p->from == NULL)
+        to_tun(w, pkt, len);
+    else
+        forward_seal(w, p->from, pkt, len, p->in.family, 0, true);
+}
+
+static const struct ipaddr *by_family(const struct ipaddr *v4, const struct ipaddr *v6,
+                                      uint8_t family)
+{
+    return family == 4 ? v4 : v6;
+}
+
+/*
+ * Towards TUN the peer's overlay address speaks, since the kernel takes a packet with one of its
+ * own source addresses for a martian; out of a tunnel our own does.
+ */
+void forward_too_big(struct worker *w, const struct packet *p, const struct link *out, uint32_t mtu)
+{
+    const struct ipaddr *from =
+        p->from == NULL ? by_family(&out->peer_overlay4, &out->peer_overlay6, p->in.family)
+                        : by_family(&w->routing->overlay4, &w->routing->overlay6, p->in.family);
+    if (from->family == 0 || !icmp_allowed(w))
+        return;
+    uint8_t pkt[ICMP_REPLY_MAX + ESP_TAIL_MAX];
+    if (p->in.family == 6 && mtu < IPV6_MIN_MTU)
+        mtu = IPV6_MIN_MTU;
+    reply(w, p, pkt, icmp_reply_too_big(p->data, &p->in, from->b, mtu, pkt, ICMP_REPLY_MAX));
+}
+
+void forward_ttl_exceeded(struct worker *w, const struct packet *p)
+{
+    const struct ipaddr *from =
+        by_family(&w->routing->overlay4, &w->routing->overlay6, p->in.family);
+    if (from->family == 0 || !icmp_allowed(w))
+        return;
+    uint8_t pkt[ICMP_REPLY_MAX + ESP_TAIL_MAX];
+    reply(w, p, pkt, icmp_reply_time_exceeded(p->data, &p->in, from->b, pkt, ICMP_REPLY_MAX));
+}
