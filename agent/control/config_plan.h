@@ -1,55 +1,54 @@
 /*
- * What changes between two configs: pure, so that "adding one prefix touches one route and the FIB"
- * is a unit test. A plan is a list of steps in the order in which they are executed; config_apply.c
- * executes them.
+ * What has to be done to come from one state to another: pure, so that "adding one prefix touches
+ * one route and the FIB" is a unit test. config_apply.c executes the steps in their order: what
+ * must stand before traffic comes (TUN, rules, routes), the dataplane, then removals, and
+ * forwarding last.
  */
 #ifndef HAWSER_AGENT_CONTROL_CONFIG_PLAN_H
 #define HAWSER_AGENT_CONTROL_CONFIG_PLAN_H
 
+#include "agent/control/gateway_state.h"
 #include "common/err.h"
-#include "common/ipaddr.h"
-#include "common/model/gateway_config.h"
 #include <stdbool.h>
 #include <stddef.h>
 
 enum plan_step_kind {
-    PLAN_TUN = 1,  /* MTU or overlay addresses of hawser0 */
-    PLAN_RULE_ADD, /* rule for the kernel's own answers: OWN to PEER */
-    PLAN_RULE_REMOVE,
-    PLAN_ROUTE_SET, /* TUN route and the unreachable route behind it; replaces an older MTU */
+    /* kernel, before the dataplane */
+    PLAN_TUN_CREATE = 1,
+    PLAN_TUN_SET, /* MTU and up */
+    PLAN_ADDRESS_ADD,
+    PLAN_RULE_ADD,
+    PLAN_BACKING_ADD, /* the unreachable route behind a TUN route, before it */
+    PLAN_ROUTE_SET,   /* TUN route, new or with another MTU */
+    /* dataplane */
+    PLAN_UDP_ATTACH,
+    PLAN_NODE_SET,
+    PLAN_LINK_SET,
+    PLAN_FIB_COMMIT,
+    PLAN_LINK_REMOVE,
+    /* kernel, after the dataplane */
     PLAN_ROUTE_REMOVE,
-    PLAN_NODE,        /* dataplane: own ids, overlay addresses, seeds */
-    PLAN_LINK_SET,    /* dataplane: link `index` of the new config */
-    PLAN_LINK_REMOVE, /* dataplane: link `index` of the old config */
-    PLAN_FIB,         /* dataplane: the whole table */
-    PLAN_SYSCTL,      /* forwarding, always last */
+    PLAN_BACKING_REMOVE,
+    PLAN_RULE_REMOVE,
+    PLAN_ADDRESS_REMOVE,
 };
+#define PLAN_FIRST_DATAPLANE PLAN_UDP_ATTACH
+#define PLAN_FIRST_AFTER     PLAN_ROUTE_REMOVE
 
 struct plan_step {
     enum plan_step_kind kind;
-    struct prefix prefix;    /* routes */
-    unsigned mtu;            /* routes and TUN */
-    struct ipaddr own, peer; /* rules */
-    size_t index;            /* links */
+    size_t index; /* into the wanted state's list for what is set, the found one's for what is
+                   * removed; UDP: port index, + HW_PORTS_PER_GATEWAY for family 6 */
 };
 
 struct config_plan {
     struct plan_step *steps;
     size_t n_steps;
-    bool keying; /* peers, links or policy differ: keying is told */
 };
 
-/* Inner MTU of each link of a config, in the order of links[]; from underlay_inner_mtu and the
- * peers' offers. */
-struct plan_mtus {
-    const unsigned *links;
-    size_t n_links;
-};
-
-/* `old` may be NULL (nothing in force). */
-int config_plan_make(const struct gateway_config *old, struct plan_mtus old_mtus,
-                     const struct gateway_config *new_config, struct plan_mtus new_mtus,
+int config_plan_make(const struct gateway_state *found, const struct gateway_state *want,
                      struct config_plan *out, struct err *e);
 void config_plan_done(struct config_plan *p);
+const char *plan_step_name(enum plan_step_kind kind);
 
 #endif

@@ -14,8 +14,9 @@ int underlay_socket_mark(int fd, struct err *e);
 /* MTU of the interface that holds `local`; HW_ENOTFOUND when none does. */
 int underlay_mtu(const struct ipaddr *local, unsigned *mtu, struct err *e);
 
-/* Largest inner packet of a tunnel that leaves from `local` under any of the suites in `suites`
- * (bits 1 << enum esp_suite_id): interface MTU minus exact overhead, at most 65,521. */
-int underlay_inner_mtu(const struct ipaddr *local, uint32_t suites, unsigned *inner, struct err *e);
+/* Largest inner packet of a tunnel over an underlay of `outer_mtu` bytes under any of the suites in
+ * `suites` (bits 1 << enum esp_suite_id): MTU minus exact overhead, at most 65,521. `family` of the
+ * outer packet: 4 or 6. */
+unsigned underlay_inner_mtu(unsigned outer_mtu, unsigned family, uint32_t suites);
 
 #endif

@@ -1,0 +1,188 @@
+#include "agent/control/gateway_state.h"
+#include "agent/control/fib_image.h"
+#include <stdlib.h>
+#include <string.h>
+
+int state_rule_cmp(const void *a, const void *b)
+{
+    const struct nl_rule *x = a, *y = b;
+    if (x->priority != y->priority)
+        return x->priority < y->priority ? -1 : 1;
+    int c = ipaddr_cmp(&x->own, &y->own);
+    return c ? c : ipaddr_cmp(&x->peer, &y->peer);
+}
+
+int state_route_cmp(const void *a, const void *b)
+{
+    return prefix_cmp(&((const struct state_route *)a)->prefix,
+                      &((const struct state_route *)b)->prefix);
+}
+
+int state_link_cmp(const void *a, const void *b)
+{
+    return id_cmp(&((const struct dp_link_set *)a)->link, &((const struct dp_link_set *)b)->link);
+}
+
+static int prefix_order(const void *a, const void *b)
+{
+    return prefix_cmp(a, b);
+}
+
+/* Removes neighbours that compare equal; returns the new number. */
+static size_t unique(void *base, size_t n, size_t size, int (*cmp)(const void *, const void *))
+{
+    char *p = base;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (kept > 0 && cmp(p + (kept - 1) * size, p + i * size) == 0)
+            continue;
+        if (kept != i)
+            memcpy(p + kept * size, p + i * size, size);
+        kept++;
+    }
+    return kept;
+}
+
+struct dp_link_set dp_link_of_config(const struct gateway_config *c, size_t index, uint32_t mtu)
+{
+    const struct config_link *l = &c->links[index];
+    struct dp_link_set s = {.link = l->id,
+                            .peer = l->peer_id,
+                            .local = dp_addr_from_ip(&l->local),
+                            .remote = dp_addr_from_ip(&l->remote),
+                            .remote_port_base = l->remote_port_base,
+                            .port_offset = (uint8_t)l->port_offset,
+                            .tunnels = (uint8_t)l->tunnels,
+                            .class_ = (uint8_t)l->kind,
+                            .enabled = l->enabled,
+                            .missed = (uint8_t)l->liveness_missed,
+                            .mtu = mtu,
+                            .interval_ms = l->liveness_interval_ms};
+    for (size_t i = 0; i < c->n_peers; i++)
+        if (id_equal(&c->peers[i].gateway_id, &l->peer_id)) {
+            s.peer_overlay4 = dp_addr_from_ip(&c->peers[i].overlay4);
+            s.peer_overlay6 = dp_addr_from_ip(&c->peers[i].overlay6);
+        }
+    return s;
+}
+
+static void take_addresses(const struct gateway_config *c, struct gateway_state *s)
+{
+    if (c->overlay4.family)
+        s->addresses[s->n_addresses++] = prefix_of_host(&c->overlay4);
+    if (c->overlay6.family)
+        s->addresses[s->n_addresses++] = prefix_of_host(&c->overlay6);
+    qsort(s->addresses, s->n_addresses, sizeof *s->addresses, prefix_order);
+}
+
+/* The kernel's own answers to a peer must not be routed into hawser0: one rule for each pair of our
+ * address and an address of the peer. The table rule stands for both families, used or not: what is
+ * not routed yet must not leave in plain once it is. */
+static void take_rules(const struct gateway_config *c, struct gateway_state *s)
+{
+    for (size_t i = 0; i < c->n_links; i++) {
+        const struct config_link *l = &c->links[i];
+        s->rules[s->n_rules++] =
+            (struct nl_rule){.priority = HW_RULE_PRIO_OWN, .own = l->local, .peer = l->remote};
+        for (size_t p = 0; p < c->n_peers; p++) {
+            if (!id_equal(&c->peers[p].gateway_id, &l->peer_id))
+                continue;
+            for (size_t k = 0; k < c->peers[p].n_endpoints; k++)
+                if (c->peers[p].endpoints[k].family == l->local.family)
+                    s->rules[s->n_rules++] = (struct nl_rule){.priority = HW_RULE_PRIO_OWN,
+                                                              .own = l->local,
+                                                              .peer = c->peers[p].endpoints[k]};
+        }
+    }
+    s->rules[s->n_rules++] = (struct nl_rule){.priority = HW_RULE_PRIO_TABLE, .own.family = 4};
+    s->rules[s->n_rules++] = (struct nl_rule){.priority = HW_RULE_PRIO_TABLE, .own.family = 6};
+    qsort(s->rules, s->n_rules, sizeof *s->rules, state_rule_cmp);
+    s->n_rules = unique(s->rules, s->n_rules, sizeof *s->rules, state_rule_cmp);
+}
+
+/* Smallest tunnel MTU over a next-hop set: a flow may move to any member. */
+static unsigned set_mtu(const struct gateway_config *c, uint32_t set, const uint32_t *effective)
+{
+    unsigned mtu = TUN_MTU_MAX;
+    for (size_t i = 0; i < c->sets[set].n_members; i++) {
+        unsigned m = effective[c->sets[set].members[i].link];
+        mtu = m < mtu ? m : mtu;
+    }
+    return mtu;
+}
+
+static void take_routes(const struct gateway_config *c, const uint32_t *effective,
+                        struct gateway_state *s)
+{
+    for (size_t i = 0; i < c->n_routes; i++) {
+        const struct config_route *r = &c->routes[i];
+        if (r->ingress != DP_CLASS_SITE || r->target != ROUTE_SET)
+            continue;
+        unsigned mtu = set_mtu(c, r->set, effective);
+        /* An inner IPv6 packet of 1280 bytes always passes (RFC 8200 section 5). */
+        if (r->prefix.addr.family == 6 && mtu < TUN_MTU_MIN)
+            mtu = TUN_MTU_MIN;
+        s->routes[s->n_routes++] =
+            (struct state_route){.prefix = r->prefix, .mtu = mtu, .tun = true, .backing = true};
+    }
+    qsort(s->routes, s->n_routes, sizeof *s->routes, state_route_cmp);
+    s->n_routes = unique(s->routes, s->n_routes, sizeof *s->routes, state_route_cmp);
+}
+
+static void take_dataplane(const struct gateway_config *c, const uint32_t *effective,
+                           struct gateway_state *s)
+{
+    s->has_node = true;
+    s->node = (struct dp_node_set){.gateway = c->gateway_id,
+                                   .overlay4 = dp_addr_from_ip(&c->overlay4),
+                                   .overlay6 = dp_addr_from_ip(&c->overlay6),
+                                   .flow_seed = c->flow_seed,
+                                   .tunnel_seed = c->tunnel_seed};
+    struct udp_ports need = udp_ports_needed(c);
+    for (unsigned i = 0; i < HW_PORTS_PER_GATEWAY; i++) {
+        s->udp.v4[i] = need.v4 >> i & 1 ? (uint16_t)(c->port_base + i) : 0;
+        s->udp.v6[i] = need.v6 >> i & 1 ? (uint16_t)(c->port_base + i) : 0;
+    }
+    for (size_t i = 0; i < c->n_links; i++)
+        s->links[s->n_links++] = dp_link_of_config(c, i, effective[i]);
+    qsort(s->links, s->n_links, sizeof *s->links, state_link_cmp);
+}
+
+int gateway_state_of_config(const struct gateway_config *c, uint64_t revision,
+                            struct link_mtus mtus, struct gateway_state *out, struct err *e)
+{
+    struct gateway_state s = {.tun_exists = true, .tun_up = true, .tun_mtu = TUN_MTU_MIN};
+    s.addresses = calloc(2, sizeof *s.addresses);
+    s.rules = calloc(c->n_links * (1 + HW_ENDPOINTS_MAX) + 2, sizeof *s.rules);
+    s.routes = calloc(c->n_routes + 1, sizeof *s.routes);
+    s.links = calloc(c->n_links + 1, sizeof *s.links);
+    if (!s.addresses || !s.rules || !s.routes || !s.links) {
+        gateway_state_done(&s);
+        return err_set(e, HW_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < c->n_links; i++)
+        if (mtus.own[i] > s.tun_mtu)
+            s.tun_mtu = mtus.own[i] < TUN_MTU_MAX ? mtus.own[i] : TUN_MTU_MAX;
+    take_addresses(c, &s);
+    take_rules(c, &s);
+    take_routes(c, mtus.effective, &s);
+    take_dataplane(c, mtus.effective, &s);
+    s.fib_generation = revision;
+    int rc = fib_image_make(c, revision, &s.fib, &s.fib_len, e);
+    if (rc < 0) {
+        gateway_state_done(&s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+void gateway_state_done(struct gateway_state *s)
+{
+    free(s->addresses);
+    free(s->rules);
+    free(s->routes);
+    free(s->links);
+    free(s->fib);
+    *s = (struct gateway_state){0};
+}
