@@ -1,18 +1,62 @@
 #include "agent/control/netlink/link.h"
 #include <linux/if_link.h>
+#include <linux/if_tun.h>
 #include <string.h>
 
-static int find_kind(const struct nlattr *attr, void *arg)
+static int find_tun(const struct nlattr *attr, void *arg)
 {
-    struct nl_link *l = arg;
+    struct nl_link_tun *t = arg;
+    uint16_t type = mnl_attr_get_type(attr);
+    if (type == IFLA_TUN_OWNER || type == IFLA_TUN_NUM_QUEUES) {
+        if (mnl_attr_validate(attr, MNL_TYPE_U32) < 0)
+            return MNL_CB_ERROR;
+        *(type == IFLA_TUN_OWNER ? &t->owner : &t->queues) = mnl_attr_get_u32(attr);
+        return MNL_CB_OK;
+    }
+    if (mnl_attr_get_payload_len(attr) < 1)
+        return MNL_CB_OK;
+    uint8_t value = mnl_attr_get_u8(attr);
+    switch (type) {
+    case IFLA_TUN_TYPE:
+        t->tun = value == IFF_TUN;
+        break;
+    case IFLA_TUN_PI:
+        t->packet_info = value != 0;
+        break;
+    case IFLA_TUN_VNET_HDR:
+        t->vnet_hdr = value != 0;
+        break;
+    case IFLA_TUN_PERSIST:
+        t->persistent = value != 0;
+        break;
+    case IFLA_TUN_MULTI_QUEUE:
+        t->multi_queue = value != 0;
+        break;
+    default:
+        break;
+    }
+    return MNL_CB_OK;
+}
+
+struct link_info {
+    bool kind_tun;
+    const struct nlattr *data;
+};
+
+static int find_info(const struct nlattr *attr, void *arg)
+{
+    struct link_info *i = arg;
     if (mnl_attr_get_type(attr) == IFLA_INFO_KIND && mnl_attr_validate(attr, MNL_TYPE_STRING) >= 0)
-        l->tun = strncmp(mnl_attr_get_str(attr), "tun", mnl_attr_get_payload_len(attr)) == 0;
+        i->kind_tun = strncmp(mnl_attr_get_str(attr), "tun", mnl_attr_get_payload_len(attr)) == 0;
+    if (mnl_attr_get_type(attr) == IFLA_INFO_DATA)
+        i->data = attr;
     return MNL_CB_OK;
 }
 
 static int find_attrs(const struct nlattr *attr, void *arg)
 {
     struct nl_link *l = arg;
+    struct link_info info = {false, NULL};
     switch (mnl_attr_get_type(attr)) {
     case IFLA_IFNAME:
         if (mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) < 0 ||
@@ -26,7 +70,9 @@ static int find_attrs(const struct nlattr *attr, void *arg)
         l->mtu = mnl_attr_get_u32(attr);
         break;
     case IFLA_LINKINFO:
-        (void)mnl_attr_parse_nested(attr, find_kind, l);
+        (void)mnl_attr_parse_nested(attr, find_info, &info);
+        if (info.kind_tun && info.data)
+            (void)mnl_attr_parse_nested(info.data, find_tun, &l->tun);
         break;
     default:
         break;
@@ -49,7 +95,8 @@ static int take(const struct nlmsghdr *h, void *arg, struct err *e)
     const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
     struct nl_link l = {.index = m->ifi_index,
                         .up = (m->ifi_flags & IFF_UP) != 0,
-                        .loopback = (m->ifi_flags & IFF_LOOPBACK) != 0};
+                        .loopback = (m->ifi_flags & IFF_LOOPBACK) != 0,
+                        .tun.owner = UINT32_MAX};
     if (mnl_attr_parse(h, sizeof *m, find_attrs, &l) < 0)
         return err_set(e, HW_EPROTO, "netlink: link message not understood");
     return each->fn(&l, each->arg, e);

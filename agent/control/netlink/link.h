@@ -11,7 +11,12 @@ struct nl_link {
     unsigned mtu;
     bool up; /* administratively */
     bool loopback;
-    bool tun; /* kind "tun": a TUN or TAP device */
+    struct nl_link_tun {
+        bool tun; /* kind "tun", type TUN (not TAP) */
+        bool persistent, multi_queue, vnet_hdr, packet_info;
+        uint32_t owner;  /* UINT32_MAX: none */
+        uint32_t queues; /* attached at this moment */
+    } tun;
 };
 
 /* HW_ENOTFOUND when there is none of that name. */
