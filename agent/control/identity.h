@@ -1,60 +1,57 @@
 /*
- * Who this gateway is: the P-256 key made on the machine, its certificate, the gateway CA and the
- * gateway id (DESIGN section 3). Files in STATE_DIR, all 0600: identity.key, identity.pem,
- * gateway-ca.pem, identity.json.
+ * Who this gateway is: the P-256 key made on the machine, its certificate, the gateway CA, the
+ * gateway id and the controller's URLs (DESIGN section 3). Files in STATE_DIR, all 0600:
+ * identity.key, identity.pem, gateway-ca.pem, and last of all identity.json, without which the
+ * others count for nothing.
  */
 #ifndef HAWSER_AGENT_CONTROL_IDENTITY_H
 #define HAWSER_AGENT_CONTROL_IDENTITY_H
 
-#include "agent/control/agent_clock.h"
 #include "common/err.h"
 #include "common/id.h"
-#include "common/limits.h"
+#include "common/model/enrol.h"
+#include "common/x509.h"
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#define IDENTITY_RENEW_AFTER_S   (10ll * 86400)
-#define IDENTITY_RENEW_GRACE_S   (180ll * 86400) /* an ended certificate may still call renew */
-#define IDENTITY_SERIAL_TEXT_MAX 41
+#define IDENTITY_RENEW_AFTER_S (10ll * 86400)
+#define IDENTITY_RENEW_GRACE_S (180ll * 86400) /* an ended certificate may still call renew */
 
 struct identity;
 
-/* Loads what is on disk and makes the key if there is none yet; not being enrolled is not an error.
- */
+/* Loads what is on disk and makes the key if there is none yet. Not being enrolled is no error;
+ * files that do not fit together are told and count as not enrolled. */
 int identity_load(const char *state_dir, struct identity **out, struct err *e);
 void identity_free(struct identity *id);
 
 bool identity_enrolled(const struct identity *id);
 const struct hw_id *identity_gateway_id(const struct identity *id);
 
-/* PEM texts for TLS contexts (common/tls.h), valid until the next identity_install; NULL when not
- * enrolled (the key is always there). */
-const char *identity_key_pem(const struct identity *id);
+/* Valid until the next install or renewal; certificate and CA are NULL when not enrolled. */
+const struct evp_pkey_st *identity_key(const struct identity *id);
+const struct x509_st *identity_certificate(const struct identity *id);
+const struct x509_st *identity_ca(const struct identity *id);
+/* The same as PEM. The key's text is the caller's to wipe and free. */
+int identity_key_pem(const struct identity *id, char **pem, size_t *len, struct err *e);
 const char *identity_certificate_pem(const struct identity *id);
 const char *identity_ca_pem(const struct identity *id);
-/* Rises whenever certificate or CA change: holders of a TLS context rebuild it when it differs. */
+/* Serial and dates of the certificate; zeroed when not enrolled. */
+const struct x509_info *identity_info(const struct identity *id);
+/* Rises whenever certificate or CA change: holders of a TLS context make it anew. */
 unsigned identity_generation(const struct identity *id);
 
-/* Lower-case hex of the certificate's serial; "" when not enrolled. */
-const char *identity_serial(const struct identity *id);
-int64_t identity_not_before(const struct identity *id);
-int64_t identity_not_after(const struct identity *id);
+/* Controller URLs from enrolment. The one that answered last is kept on disk and stands first. */
+const struct enrol_urls *identity_urls(const struct identity *id);
+void identity_url_good(struct identity *id, const char *url);
 
-/* A fresh certificate request over the key; free it. */
-int identity_csr(const struct identity *id, char **csr_pem, struct err *e);
 bool identity_renewal_due(const struct identity *id, int64_t now_s);
 
-/* Controller URLs known from enrolment (and later replies). */
-size_t identity_urls(const struct identity *id, const char *const **urls);
-
-/* Takes an enrolment: checks that the certificate is of `ca_pem`, for our key and names the
- * gateway; all of it is on disk and fsynced when this returns 0. */
-int identity_install(struct identity *id, const struct hw_id *gateway, const char *certificate_pem,
-                     const char *ca_pem, const char *const *urls, size_t n_urls, int64_t now_s,
+/* Takes an enrolment: the certificate must be of its CA, for our key, and name the gateway.
+ * Everything is on disk and fsynced when this returns 0; on failure the former identity stays in
+ * use. */
+int identity_install(struct identity *id, const struct enrol_reply *reply, int64_t now_s,
                      struct err *e);
-/* The same for a renewal: gateway id and URLs stay. */
-int identity_renew(struct identity *id, const char *certificate_pem, const char *ca_pem,
-                   int64_t now_s, struct err *e);
+/* The same for a renewal: gateway id, CA and URLs stay. */
+int identity_renew(struct identity *id, const char *certificate_pem, int64_t now_s, struct err *e);
 
 #endif

@@ -1,45 +1,52 @@
-/* Settings of hawser-agent: /etc/hawser/agent.json, HAWSER_* and flags (docs/protocols.md,
- * "Settings files"). */
+/* Settings of hawser-agent: flags, HAWSER_*, /etc/hawser/agent.json (docs/protocols.md, "Settings
+ * files"). */
 #ifndef HAWSER_AGENT_CONTROL_SETTINGS_H
 #define HAWSER_AGENT_CONTROL_SETTINGS_H
 
 #include "common/err.h"
-#include "common/limits.h"
+#include "common/id.h"
 #include "common/log.h"
-#include <limits.h>
-#include <net/if.h>
+#include "common/settings.h"
 #include <sys/types.h>
 
 #define AGENT_SETTINGS_FILE "/etc/hawser/agent.json"
 
-/* Checked once when loaded, constant afterwards. Empty text means "not set". */
+/* Checked once when loaded, constant afterwards. Strings are NULL where unset and without default.
+ */
 struct agent_settings {
-    char name[HW_NAME_MAX + 1];
-    char token_file[PATH_MAX];
-    char state_dir[PATH_MAX];
-    char run_dir[PATH_MAX];
-    char dataplane_socket[PATH_MAX];
-    char boot_id_file[PATH_MAX];
-    uid_t dataplane_uid;
-    char site_interface[IFNAMSIZ];
-    char underlay_interface[IFNAMSIZ];
-    char provider[HW_NAME_MAX + 1];
-    char region[HW_NAME_MAX + 1];
-    char size[HW_NAME_MAX + 1];
-    unsigned confirm_timeout_s;
-    unsigned report_interval_s;
-    unsigned rekey_s;      /* soft lifetime, ± 10 % */
-    unsigned rekey_hard_s; /* hard lifetime */
+    char *name;
+    char *token_file;
+    char *state_dir;
+    char *run_dir;
+    char *dataplane_socket;
+    char *dataplane_user;
+    char *site_interface;
+    char *underlay_interface;
+    char *boot_id_file;
+    char *provider;
+    char *region;
+    char *size;
+    char *log_level_name;
+    uint64_t confirm_timeout_s;
+    uint64_t report_interval_s;
+    uint64_t rekey_s;      /* soft lifetime, ± 10 % */
+    uint64_t rekey_hard_s; /* hard lifetime */
+    /* derived */
+    uid_t dataplane_uid; /* of dataplane_user */
     enum log_level log_level;
 };
 
-/* Defaults, then the file (missing is fine unless `explicit_file`), then the environment. On
- * failure e->field names the key. */
-int agent_settings_load(const char *file, int explicit_file, struct agent_settings *out,
-                        struct err *e);
+/* Takes the settings' flags out of argv. */
+int agent_settings_flags(int *argc, char **argv, struct settings_flag flags[SETTINGS_FLAGS_MAX],
+                         size_t *n_flags, struct err *e);
+/* `file` NULL: the default file, which may be missing. On failure the text names key and line. */
+int agent_settings_load(const char *file, const struct settings_flag *flags, size_t n_flags,
+                        struct agent_settings *out, struct err *e);
+void agent_settings_done(struct agent_settings *s);
 
-/* The machine's boot id as text of at most 63 bytes without white space (DESIGN section 4, "Poll").
- */
-int agent_settings_boot_id(const struct agent_settings *s, char out[64], struct err *e);
+/* The machine's boot id (DESIGN section 4, "Poll"). */
+int agent_settings_boot_id(const struct agent_settings *s, struct hw_id *out, struct err *e);
+/* STATE_DIR/NAME into a buffer of the caller's; HW_ETOOBIG when it does not fit. */
+int agent_path(const char *dir, const char *name, char *out, size_t cap, struct err *e);
 
 #endif
