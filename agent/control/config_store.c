@@ -28,9 +28,15 @@ struct config_store {
     } state;
 };
 
-static void stored_config_free(struct stored_config *c)
+struct stored_config *stored_config_ref(struct stored_config *c)
 {
-    if (!c)
+    c->refs++;
+    return c;
+}
+
+void stored_config_unref(struct stored_config *c)
+{
+    if (!c || --c->refs > 0)
         return;
     signed_doc_done(&c->doc);
     gateway_config_done(&c->config);
@@ -124,6 +130,7 @@ static int make_stored(struct config_store *s, struct signed_doc *doc, struct st
         free(c);
         return rc;
     }
+    c->refs = 1;
     c->doc = *doc;
     *doc = (struct signed_doc){0};
     *out = c;
@@ -182,7 +189,7 @@ int config_store_open(const char *state_dir, const struct hw_id *gateway, const 
          */
         if (config_store_is_refused(s, revision) ||
             (s->confirmed && s->confirmed->doc.revision >= revision)) {
-            stored_config_free(s->candidate);
+            stored_config_unref(s->candidate);
             s->candidate = NULL;
             (void)fsutil_remove(s->candidate_path, NULL);
         }
@@ -195,17 +202,17 @@ void config_store_free(struct config_store *s)
 {
     if (!s)
         return;
-    stored_config_free(s->confirmed);
-    stored_config_free(s->candidate);
+    stored_config_unref(s->confirmed);
+    stored_config_unref(s->candidate);
     free(s);
 }
 
-const struct stored_config *config_store_confirmed(const struct config_store *s)
+struct stored_config *config_store_confirmed(const struct config_store *s)
 {
     return s->confirmed;
 }
 
-const struct stored_config *config_store_candidate(const struct config_store *s)
+struct stored_config *config_store_candidate(const struct config_store *s)
 {
     return s->candidate;
 }
@@ -287,11 +294,11 @@ static int take(struct config_store *s, struct signed_doc *doc, const struct x50
         rc = state_commit(s, next, e);
     free(next);
     if (rc < 0) {
-        stored_config_free(fresh);
+        stored_config_unref(fresh);
         return rc;
     }
     fresh->boot = *boot;
-    stored_config_free(s->candidate);
+    stored_config_unref(s->candidate);
     s->candidate = fresh;
     return 0;
 }
@@ -315,7 +322,7 @@ int config_store_confirm(struct config_store *s, struct err *e)
         (void)err_wrap(e, "confirm config");
         return rc;
     }
-    stored_config_free(s->confirmed);
+    stored_config_unref(s->confirmed);
     s->confirmed = s->candidate;
     s->confirmed->boot = (struct hw_id){{0}};
     s->candidate = NULL;
@@ -336,7 +343,7 @@ int config_store_refuse(struct config_store *s, const char *reason, struct err *
     free(next);
     if (rc < 0)
         return rc;
-    stored_config_free(s->candidate);
+    stored_config_unref(s->candidate);
     s->candidate = NULL;
     return fsutil_remove(s->candidate_path, e);
 }

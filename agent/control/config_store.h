@@ -18,12 +18,16 @@
 
 struct config_store;
 
-/* A verified config; immutable. */
+/* A verified config; immutable but for its references. The store holds one of each of its own. */
 struct stored_config {
+    unsigned refs;
     struct signed_doc doc;
     struct gateway_config config;
     struct hw_id boot; /* candidate: the machine's boot id when it came; zero for a confirmed one */
 };
+
+struct stored_config *stored_config_ref(struct stored_config *c);
+void stored_config_unref(struct stored_config *c); /* NULL is accepted */
 
 /* Opens STATE_DIR; configs are judged against `gateway` and `ca`, each at the time it was accepted.
  * One that no longer passes is told and treated as absent. */
@@ -31,9 +35,9 @@ int config_store_open(const char *state_dir, const struct hw_id *gateway, const 
                       struct config_store **out, struct err *e);
 void config_store_free(struct config_store *s);
 
-/* NULL: none. Valid until the next take, confirm, refuse or free. */
-const struct stored_config *config_store_confirmed(const struct config_store *s);
-const struct stored_config *config_store_candidate(const struct config_store *s);
+/* NULL: none. Valid until the next take, confirm, refuse or free, unless a reference is taken. */
+struct stored_config *config_store_confirmed(const struct config_store *s);
+struct stored_config *config_store_candidate(const struct config_store *s);
 /* Newest revision whose signature held, whatever became of it. */
 uint64_t config_store_received(const struct config_store *s);
 /* The newest REPORT_REFUSED_MAX of the refused revisions, oldest first. */

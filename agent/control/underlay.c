@@ -38,17 +38,12 @@ static int match_index(const struct nl_link *l, void *arg, struct err *e)
     return 0;
 }
 
-int underlay_mtu(const struct ipaddr *local, unsigned *mtu, struct err *e)
+int underlay_mtu(struct nl *n, const struct ipaddr *local, unsigned *mtu, struct err *e)
 {
-    struct nl *n;
-    int rc = nl_open(&n, e);
-    if (rc < 0)
-        return rc;
     struct find f = {.addr = local};
-    rc = nl_addr_each(n, match_address, &f, e);
+    int rc = nl_addr_each(n, match_address, &f, e);
     if (rc == 0 && f.ifindex > 0)
         rc = nl_link_each(n, match_index, &f, e);
-    nl_close(n);
     if (rc < 0)
         return rc;
     char text[IPADDR_TEXT_MAX];

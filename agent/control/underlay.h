@@ -3,6 +3,7 @@
 #ifndef HAWSER_AGENT_CONTROL_UNDERLAY_H
 #define HAWSER_AGENT_CONTROL_UNDERLAY_H
 
+#include "agent/control/netlink/nl.h"
 #include "common/err.h"
 #include "common/ipaddr.h"
 #include <stdint.h>
@@ -12,7 +13,7 @@
 int underlay_socket_mark(int fd, struct err *e);
 
 /* MTU of the interface that holds `local`; HW_ENOTFOUND when none does. */
-int underlay_mtu(const struct ipaddr *local, unsigned *mtu, struct err *e);
+int underlay_mtu(struct nl *n, const struct ipaddr *local, unsigned *mtu, struct err *e);
 
 /* Largest inner packet of a tunnel over an underlay of `outer_mtu` bytes under any of the suites in
  * `suites` (bits 1 << enum esp_suite_id): MTU minus exact overhead, at most 65,521. `family` of the

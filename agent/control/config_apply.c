@@ -1,0 +1,530 @@
+#include "agent/control/config_apply.h"
+#include "agent/control/config_plan.h"
+#include "agent/control/dp_apply.h"
+#include "agent/control/interfaces.h"
+#include "agent/control/kernel_apply.h"
+#include "agent/control/kernel_state.h"
+#include "agent/control/keying/keying.h"
+#include "agent/control/netlink/link.h"
+#include "agent/control/settings.h"
+#include "agent/control/sysctl.h"
+#include "agent/control/tun_create.h"
+#include "agent/control/underlay.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The kernel tells each of our own changes too; they are looked at together, a little later. */
+#define SETTLE_NS (500 * NS_PER_MS)
+#define RETRY_NS  (5 * NS_PER_S)
+/* Until the underlay has its address its MTU is guessed. */
+#define USUAL_MTU 1500u
+
+struct peer_mtu {
+    struct hw_id link;
+    uint32_t mtu;
+};
+
+struct config_apply {
+    struct config_apply_params p;
+    struct nl *nl;
+    int monitor_fd;
+    struct ev_io *monitor;
+    struct ev_timer *timer; /* next look at what differs */
+    struct dp_apply *dp_apply;
+
+    struct gateway_state found, want;
+    struct config_plan plan;
+    bool dp_known;     /* the dataplane's part of `found` is what the present connection has */
+    bool dp_fresh;     /* keying has not yet been told of this connection */
+    bool waiting_dump; /* the operation goes on when the dump comes */
+    struct tun_queues queues;
+    bool dumped_queues;   /* the dump just taken names a queue for every worker */
+    int attached_ifindex; /* device of which the dataplane holds all queues; 0: none */
+    int tun_index;
+
+    struct stored_config *current; /* in force */
+    struct peer_mtu *peer_mtus;
+    size_t n_peer_mtus;
+    uint32_t *own_mtus; /* of the goal's links, in the config's order */
+
+    bool busy, again;
+    struct operation {
+        struct stored_config *goal;
+        config_apply_fn done; /* NULL: a mere look at what differs */
+        void *arg;
+        uint64_t revision; /* that was asked for */
+        bool rollback;
+        struct err cause; /* of the rollback */
+    } op;
+    char problem[ERR_TEXT_MAX];
+};
+
+static void run(struct config_apply *a);
+
+static void look_again(struct config_apply *a, uint64_t delay_ns)
+{
+    evloop_timer_arm(a->timer, delay_ns);
+}
+
+static uint32_t peer_mtu_of(const struct config_apply *a, const struct hw_id *link)
+{
+    for (size_t i = 0; i < a->n_peer_mtus; i++)
+        if (id_equal(&a->peer_mtus[i].link, link))
+            return a->peer_mtus[i].mtu;
+    return 0;
+}
+
+/* True when it is news. Without memory the own MTU rules until the peer says it again. */
+static bool set_peer_mtu(struct config_apply *a, const struct hw_id *link, uint32_t mtu)
+{
+    for (size_t i = 0; i < a->n_peer_mtus; i++)
+        if (id_equal(&a->peer_mtus[i].link, link)) {
+            bool news = a->peer_mtus[i].mtu != mtu;
+            a->peer_mtus[i].mtu = mtu;
+            return news;
+        }
+    struct peer_mtu *grown = realloc(a->peer_mtus, (a->n_peer_mtus + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    a->peer_mtus = grown;
+    a->peer_mtus[a->n_peer_mtus++] = (struct peer_mtu){*link, mtu};
+    return true;
+}
+
+/* Inner MTU of a link as our underlay allows it; links with the same source share one look-up. */
+static uint32_t own_mtu(struct config_apply *a, const struct gateway_config *c, size_t at,
+                        const uint32_t *earlier)
+{
+    const struct config_link *l = &c->links[at];
+    for (size_t i = 0; i < at; i++)
+        if (c->links[i].suites == l->suites && ipaddr_equal(&c->links[i].local, &l->local))
+            return earlier[i];
+    unsigned outer = USUAL_MTU;
+    struct err why = {0};
+    if (underlay_mtu(a->nl, &l->local, &outer, &why) < 0)
+        log_warn_limited("the MTU of a link is not known yet: %s", why.text);
+    return underlay_inner_mtu(outer, l->local.family, l->suites);
+}
+
+/* Own and effective inner MTU of each link of the goal. */
+static int find_mtus(struct config_apply *a, const struct gateway_config *c, uint32_t **effective,
+                     struct err *e)
+{
+    uint32_t *own = calloc(c->n_links + 1, sizeof *own);
+    uint32_t *eff = calloc(c->n_links + 1, sizeof *eff);
+    if (!own || !eff) {
+        free(own);
+        free(eff);
+        return err_set(e, HW_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < c->n_links; i++) {
+        const struct config_link *l = &c->links[i];
+        own[i] = own_mtu(a, c, i, own);
+        uint32_t peer = peer_mtu_of(a, &l->id);
+        eff[i] = peer && peer < own[i] ? peer : own[i];
+    }
+    free(a->own_mtus);
+    a->own_mtus = own;
+    *effective = eff;
+    return 0;
+}
+
+static int prepare(struct config_apply *a, struct err *e)
+{
+    const struct gateway_config *c = &a->op.goal->config;
+    uint32_t *effective;
+    int rc = kernel_state_read(a->nl, &a->found, e);
+    if (rc < 0 || (rc = find_mtus(a, c, &effective, e)) < 0)
+        return rc;
+    gateway_state_done(&a->want);
+    rc = gateway_state_of_config(c, a->op.goal->doc.revision,
+                                 (struct link_mtus){a->own_mtus, effective}, &a->want, e);
+    free(effective);
+    if (rc < 0)
+        return rc;
+    a->tun_index = a->found.tun_index;
+    if (a->dumped_queues && a->found.tun_exists)
+        a->attached_ifindex = a->tun_index;
+    a->dumped_queues = false;
+    config_plan_done(&a->plan);
+    return config_plan_make(&a->found, &a->want, &a->plan, e);
+}
+
+static int kernel_steps(struct config_apply *a, int first, int beyond, struct err *e)
+{
+    for (size_t i = 0; i < a->plan.n_steps; i++) {
+        const struct plan_step *s = &a->plan.steps[i];
+        if ((int)s->kind < first || (int)s->kind >= beyond)
+            continue;
+        log_debug("apply rev=%" PRIu64 " step=\"%s\" index=%zu", a->op.goal->doc.revision,
+                  plan_step_name(s->kind), s->index);
+        int rc = kernel_apply_step(a->nl, s, &a->found, &a->want, a->p.settings->dataplane_uid,
+                                   &a->tun_index, e);
+        if (rc < 0) {
+            (void)err_wrap(e, "%s", plan_step_name(s->kind));
+            return rc;
+        }
+    }
+    return 0;
+}
+
+/* Gives the dataplane one queue for each worker unless it has them. Queues that we hold are handed
+ * over again after its restart; otherwise all are opened anew, in order, on a device that nobody
+ * else is attached to. */
+static int attach_queues(struct config_apply *a, struct err *e)
+{
+    const struct dp_hello *hello = dp_client_hello(a->p.dp);
+    struct nl_link l;
+    int rc = nl_link_get(a->nl, HW_TUN_NAME, &l, e);
+    if (rc < 0)
+        return rc;
+    if (a->attached_ifindex == a->tun_index && l.tun.queues >= hello->workers)
+        return 0;
+    a->attached_ifindex = 0;
+    bool held = a->queues.n == hello->workers && a->queues.ifindex == a->tun_index &&
+                l.tun.queues == hello->workers;
+    if (!held) {
+        tun_queues_close(&a->queues);
+        if ((rc = nl_link_get(a->nl, HW_TUN_NAME, &l, e)) < 0)
+            return rc;
+        if (l.tun.queues > 0) {
+            log_warn(HW_TUN_NAME " has %u queues of an unknown order, making it anew",
+                     l.tun.queues);
+            if ((rc = nl_link_delete(a->nl, a->tun_index, e)) < 0)
+                return rc;
+            return err_set(e, HW_EAGAIN, HW_TUN_NAME " is made anew");
+        }
+        if ((rc = tun_queues_open(&a->queues, hello->workers, a->tun_index, e)) < 0)
+            return rc;
+    }
+    log_info(HW_TUN_NAME " queues=%u %s", a->queues.n, held ? "handed over again" : "opened");
+    dp_apply_tun(a->dp_apply, &a->queues, a->want.tun_mtu);
+    return 0;
+}
+
+static void succeed(struct config_apply *a)
+{
+    struct operation op = a->op;
+    a->op = (struct operation){0};
+    a->busy = false;
+    if (op.goal != a->current) {
+        stored_config_unref(a->current);
+        a->current = stored_config_ref(op.goal);
+    }
+    stored_config_unref(op.goal);
+    struct err e = {0};
+    if (keying_set_config(a->p.keying, &a->current->config, a->own_mtus, &e) < 0)
+        log_warn_limited("keying: %s", e.text);
+    if (a->again || (!a->dp_known && dp_client_connected(a->p.dp)))
+        look_again(a, SETTLE_NS);
+    if (op.rollback)
+        log_warn("back at the former config rev=%" PRIu64, a->current->doc.revision);
+    if (op.done)
+        op.done(op.arg, op.revision, op.rollback ? &op.cause : NULL);
+}
+
+static void give_up(struct config_apply *a, const struct err *why)
+{
+    struct operation op = a->op;
+    a->op = (struct operation){0};
+    a->busy = false;
+    stored_config_unref(op.goal);
+    (void)snprintf(a->problem, sizeof a->problem, "%s", why->text);
+    if (a->current)
+        look_again(a, RETRY_NS);
+    if (op.done)
+        op.done(op.arg, op.revision, op.rollback ? &op.cause : why);
+}
+
+static void on_dump(void *arg, int status, const struct dp_dump *dump);
+
+/* All or nothing: what was in force before is brought back. What a dataplane that refused something
+ * has, only a dump can tell. */
+static void fail(struct config_apply *a, const struct err *why)
+{
+    log_warn_limited("apply rev=%" PRIu64 " failed: %s", a->op.goal->doc.revision, why->text);
+    if (!a->op.done || a->op.rollback || !a->current || a->op.goal == a->current) {
+        give_up(a, why);
+        return;
+    }
+    a->op.rollback = true;
+    a->op.cause = *why;
+    stored_config_unref(a->op.goal);
+    a->op.goal = stored_config_ref(a->current);
+    if (!a->dp_known && dp_client_connected(a->p.dp) &&
+        dp_client_dump(a->p.dp, on_dump, a, NULL) == 0) {
+        a->waiting_dump = true;
+        return;
+    }
+    run(a);
+}
+
+/* The last part: what is no longer wanted goes, and then forwarding may be on. */
+static void finish(struct config_apply *a)
+{
+    struct err e = {0};
+    struct interface_roles roles;
+    if (kernel_steps(a, PLAN_FIRST_AFTER, INT_MAX, &e) < 0) {
+        fail(a, &e);
+        return;
+    }
+    a->problem[0] = '\0';
+    if (interfaces_roles(a->nl, a->p.settings, &roles, &e) < 0 ||
+        sysctl_apply(a->p.settings->state_dir, &a->p.boot, &roles, &e) < 0) {
+        log_warn_limited("system: %s", e.text);
+        (void)snprintf(a->problem, sizeof a->problem, "%s", e.text);
+        look_again(a, RETRY_NS);
+    }
+    succeed(a);
+}
+
+/* The dataplane now has what was wanted. */
+static void adopt_dataplane(struct config_apply *a)
+{
+    struct gateway_state *f = &a->found, *w = &a->want;
+    struct dp_link_set *links = malloc((w->n_links + 1) * sizeof *links);
+    unsigned char *fib = malloc(w->fib_len);
+    if (!links || !fib) {
+        free(links);
+        free(fib);
+        a->dp_known = false; /* the next dump tells */
+        return;
+    }
+    if (w->n_links)
+        memcpy(links, w->links, w->n_links * sizeof *links);
+    memcpy(fib, w->fib, w->fib_len);
+    free(f->links);
+    free(f->fib);
+    f->links = links;
+    f->n_links = w->n_links;
+    f->fib = fib;
+    f->fib_len = w->fib_len;
+    f->fib_generation = w->fib_generation;
+    f->has_node = w->has_node;
+    f->node = w->node;
+    for (size_t i = 0; i < HW_PORTS_PER_GATEWAY; i++) {
+        f->udp.v4[i] = w->udp.v4[i] ? w->udp.v4[i] : f->udp.v4[i];
+        f->udp.v6[i] = w->udp.v6[i] ? w->udp.v6[i] : f->udp.v6[i];
+    }
+    if (a->queues.n)
+        a->attached_ifindex = a->tun_index;
+}
+
+static void on_dataplane(void *arg, int status, const struct err *why)
+{
+    struct config_apply *a = arg;
+    if (status == 0) {
+        adopt_dataplane(a);
+    } else if (status == HW_ECLOSED) {
+        a->dp_known = false; /* the next one gets it all */
+    } else {
+        a->dp_known = false;
+        a->attached_ifindex = 0;
+        fail(a, why);
+        return;
+    }
+    finish(a);
+}
+
+/* One way from what is to what should be, up to the point where the dataplane's answers are waited
+ * for. */
+static void run(struct config_apply *a)
+{
+    struct err e = {0};
+    a->again = false;
+    if (prepare(a, &e) < 0 || kernel_steps(a, 0, PLAN_FIRST_DATAPLANE, &e) < 0) {
+        fail(a, &e);
+        return;
+    }
+    if (!a->dp_known) {
+        finish(a);
+        return;
+    }
+    dp_apply_begin(a->dp_apply);
+    int rc = attach_queues(a, &e);
+    for (size_t i = 0; rc == 0 && i < a->plan.n_steps; i++) {
+        const struct plan_step *s = &a->plan.steps[i];
+        if (s->kind >= PLAN_FIRST_DATAPLANE && s->kind < PLAN_FIRST_AFTER)
+            dp_apply_step(a->dp_apply, s, &a->found, &a->want);
+    }
+    int status;
+    bool idle = dp_apply_end(a->dp_apply, &status, &e);
+    if (rc == HW_EAGAIN) {
+        /* hawser0 is gone on purpose; nobody is attached to the next one. */
+        run(a);
+    } else if (rc < 0) {
+        fail(a, &e);
+    } else if (idle) {
+        on_dataplane(a, status, &e);
+    }
+}
+
+static void begin(struct config_apply *a, struct stored_config *goal, config_apply_fn done,
+                  void *arg)
+{
+    a->busy = true;
+    a->op = (struct operation){
+        .goal = stored_config_ref(goal), .done = done, .arg = arg, .revision = goal->doc.revision};
+    run(a);
+}
+
+int config_apply_start(struct config_apply *a, struct stored_config *config, config_apply_fn done,
+                       void *arg, struct err *e)
+{
+    if (a->busy)
+        return err_set(e, HW_EAGAIN, "another config is being applied");
+    begin(a, config, done, arg);
+    return 0;
+}
+
+/* A dataplane whose state is in doubt is asked first; on_dump() goes on. */
+static void on_timer(void *arg)
+{
+    struct config_apply *a = arg;
+    if (a->busy)
+        a->again = true;
+    else if (!a->dp_known && dp_client_connected(a->p.dp) &&
+             dp_client_dump(a->p.dp, on_dump, a, NULL) == 0)
+        return;
+    else if (a->current)
+        begin(a, a->current, NULL, NULL);
+}
+
+static void on_kernel_change(void *arg, int fd, unsigned events)
+{
+    struct config_apply *a = arg;
+    (void)events;
+    if (nl_monitor_drain(fd))
+        look_again(a, SETTLE_NS);
+}
+
+/* What this dataplane has. After a restart of the agent the MTU of a link there is the smaller of
+ * both ends; the peer says its own again with the next epoch. */
+static void learn(struct config_apply *a, const struct dp_dump *dump)
+{
+    struct err e = {0};
+    if (dp_apply_found(dump, &a->found, &e) < 0) {
+        log_warn("dump of the dataplane: %s", e.text);
+        return;
+    }
+    a->dp_known = true;
+    a->dumped_queues = dump->n_tuns == dp_client_hello(a->p.dp)->workers;
+    for (size_t i = 0; i < dump->n_links; i++)
+        if (peer_mtu_of(a, &dump->links[i].set.link) == 0)
+            (void)set_peer_mtu(a, &dump->links[i].set.link, dump->links[i].set.mtu);
+}
+
+static void on_dump(void *arg, int status, const struct dp_dump *dump)
+{
+    struct config_apply *a = arg;
+    bool waiting = a->waiting_dump;
+    a->waiting_dump = false;
+    if (status == 0)
+        learn(a, dump);
+    else if (status != HW_ECLOSED)
+        log_warn("dump of the dataplane: %s", err_name(status));
+    if (waiting)
+        run(a);
+    else if (a->busy)
+        a->again = true;
+    else if (status == 0 && a->current)
+        begin(a, a->current, NULL, NULL);
+    /* The links' LINK_SET are on their way, so keying may speak of them. */
+    if (status == 0 && a->dp_fresh) {
+        a->dp_fresh = false;
+        keying_dataplane_up(a->p.keying, dp_client_hello(a->p.dp), dump);
+    }
+}
+
+void config_apply_dp_connected(struct config_apply *a, bool new_boot)
+{
+    struct err e = {0};
+    a->dp_known = false;
+    a->dp_fresh = true;
+    if (new_boot)
+        a->attached_ifindex = 0;
+    if (dp_client_dump(a->p.dp, on_dump, a, &e) < 0)
+        log_warn("dump of the dataplane: %s", e.text);
+}
+
+void config_apply_dp_lost(struct config_apply *a)
+{
+    a->dp_known = false;
+    a->dp_fresh = false;
+}
+
+void config_apply_peer_mtu(struct config_apply *a, const struct hw_id *link, uint32_t peer_mtu)
+{
+    if (peer_mtu && set_peer_mtu(a, link, peer_mtu))
+        look_again(a, 0);
+}
+
+const struct stored_config *config_apply_current(const struct config_apply *a)
+{
+    return a->current;
+}
+
+uint32_t config_apply_link_mtu(const struct config_apply *a, const struct hw_id *link)
+{
+    for (size_t i = 0; i < a->want.n_links; i++)
+        if (id_equal(&a->want.links[i].link, link))
+            return a->want.links[i].mtu;
+    return 0;
+}
+
+const char *config_apply_problem(const struct config_apply *a)
+{
+    return a->problem;
+}
+
+int config_apply_new(const struct config_apply_params *p, struct config_apply **out, struct err *e)
+{
+    struct config_apply *a = calloc(1, sizeof *a);
+    if (!a)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    a->p = *p;
+    a->monitor_fd = -1;
+    int rc;
+    if ((rc = nl_open(&a->nl, e)) < 0 || (rc = nl_monitor_open(&a->monitor_fd, e)) < 0 ||
+        (rc = dp_apply_new(p->dp, on_dataplane, a, &a->dp_apply, e)) < 0) {
+        config_apply_free(a);
+        return rc;
+    }
+    a->monitor = evloop_io_add(p->loop, a->monitor_fd, EV_READ, on_kernel_change, a);
+    a->timer = evloop_timer_add(p->loop, on_timer, a);
+    if (!a->monitor || !a->timer) {
+        config_apply_free(a);
+        return err_set(e, HW_ENOMEM, "out of memory");
+    }
+    *out = a;
+    return 0;
+}
+
+void config_apply_free(struct config_apply *a)
+{
+    if (!a)
+        return;
+    if (a->monitor)
+        evloop_io_remove(a->monitor);
+    if (a->timer)
+        evloop_timer_remove(a->timer);
+    if (a->monitor_fd >= 0)
+        (void)close(a->monitor_fd);
+    dp_apply_free(a->dp_apply);
+    tun_queues_close(&a->queues);
+    stored_config_unref(a->op.goal);
+    stored_config_unref(a->current);
+    gateway_state_done(&a->found);
+    gateway_state_done(&a->want);
+    config_plan_done(&a->plan);
+    free(a->peer_mtus);
+    free(a->own_mtus);
+    nl_close(a->nl);
+    free(a);
+}
