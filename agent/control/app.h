@@ -4,36 +4,53 @@
 
 #include "agent/control/settings.h"
 #include "common/err.h"
+#include "common/id.h"
 
 struct agent_clock;
 struct config_apply;
 struct config_store;
 struct controller_link;
 struct ctl;
-struct denials;
+struct denials_store;
 struct dp_client;
+struct enrol;
+struct ev_timer;
 struct evloop;
 struct identity;
 struct keying;
+struct status;
 struct telemetry;
 
-/* Modules are made in this order and freed in reverse; one may use those above it. */
+/* Modules are made in this order; one may use those above it. */
 struct app {
-    struct agent_settings settings;
+    const struct agent_settings *settings;
+    struct hw_id boot; /* the machine's */
     struct evloop *loop;
     struct agent_clock *clock;
     struct identity *identity;
-    struct denials *denials;
     struct dp_client *dp;
     struct keying *keying;
-    struct config_store *store; /* NULL until enrolled */
     struct config_apply *apply;
     struct telemetry *telemetry;
-    struct controller_link *link;
+    struct status *status;
     struct ctl *ctl;
+    /* only while not enrolled */
+    struct enrol *enrol;
+    struct ev_timer *enrol_timer;
+    char enrol_error[ERR_TEXT_MAX];
+    /* NULL until enrolled */
+    struct denials_store *denials;
+    struct config_store *store;
+    struct controller_link *link;
+
+    struct ev_timer *tick; /* each second: watchdog, still workers */
+    char dataplane_error[160];
 };
 
 /* Runs the service until SIGTERM or SIGINT. Tunnels stay up afterwards. */
 int app_run(const struct agent_settings *settings, struct err *e);
+
+/* Takes everything down: the dataplane's SAs, rules, routes, hawser0, and puts the sysctls back. */
+int app_purge(const struct agent_settings *settings, struct err *e);
 
 #endif

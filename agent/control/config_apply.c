@@ -53,7 +53,7 @@ struct config_apply {
     size_t n_peer_mtus;
     uint32_t *own_mtus; /* of the goal's links, in the config's order */
 
-    bool busy, again;
+    bool busy, again, stopped;
     struct operation {
         struct stored_config *goal;
         config_apply_fn done; /* NULL: a mere look at what differs */
@@ -319,6 +319,8 @@ static void adopt_dataplane(struct config_apply *a)
 static void on_dataplane(void *arg, int status, const struct err *why)
 {
     struct config_apply *a = arg;
+    if (a->stopped)
+        return;
     if (status == 0) {
         adopt_dataplane(a);
     } else if (status == HW_ECLOSED) {
@@ -423,6 +425,8 @@ static void learn(struct config_apply *a, const struct dp_dump *dump)
 static void on_dump(void *arg, int status, const struct dp_dump *dump)
 {
     struct config_apply *a = arg;
+    if (a->stopped)
+        return;
     bool waiting = a->waiting_dump;
     a->waiting_dump = false;
     if (status == 0)
@@ -504,6 +508,11 @@ int config_apply_new(const struct config_apply_params *p, struct config_apply **
     }
     *out = a;
     return 0;
+}
+
+void config_apply_stop(struct config_apply *a)
+{
+    a->stopped = true;
 }
 
 void config_apply_free(struct config_apply *a)

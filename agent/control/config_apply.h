@@ -33,7 +33,9 @@ struct config_apply_params {
 };
 
 int config_apply_new(const struct config_apply_params *p, struct config_apply **out, struct err *e);
-/* The dp_client is freed before: its completions point here. */
+/* From here on completions of the dataplane are ignored: keying and dp_client may be freed, and
+ * after them this. */
+void config_apply_stop(struct config_apply *a);
 void config_apply_free(struct config_apply *a);
 
 /* Applies a config (keeps a reference). Without a dataplane the kernel's part is done at once, and

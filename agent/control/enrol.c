@@ -12,10 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define CA_MAX     65536
 #define REPLY_MAX  (256u << 10)
 #define TIMEOUT_NS (20 * NS_PER_S)
+
+struct enrol {
+    struct evloop *loop;
+    const struct agent_settings *settings;
+    char *token_file;
+    struct identity *identity;
+    struct agent_clock *clock;
+    enrol_done_fn done;
+    void *arg;
+    struct enrol_token token;
+    size_t url;         /* asked at present */
+    struct x509_st *ca; /* of that URL, once its pin fits */
+    struct http_client *client;
+    struct ev_timer *step; /* the next request: no client is made or freed inside a callback */
+    struct err why;        /* of the newest failure */
+    int status;
+};
 
 /* A token is a secret: only its owner may be able to read the file. */
 static int read_token(const char *path, struct enrol_token *out, struct err *e)
@@ -40,73 +58,6 @@ static int read_token(const char *path, struct enrol_token *out, struct err *e)
     if (rc < 0)
         (void)err_wrap(e, "token file %s", path);
     return rc < 0 ? HW_EFORBIDDEN : 0;
-}
-
-static void client_params(struct http_client_params *p, enum http_trust trust)
-{
-    *p = (struct http_client_params){
-        .trust = trust, .mark = HW_MARK, .user_agent = "hawser-agent/" HAWSER_VERSION};
-}
-
-static int ask(const struct http_client_params *p, const char *method, const char *base,
-               const char *path, const void *body, size_t len, size_t max,
-               struct http_response *out, struct err *e)
-{
-    char url[ENROL_URL_MAX + 64];
-    (void)snprintf(url, sizeof url, "%s%s", base, path);
-    struct http_client *client;
-    int rc = http_client_new(p, &client, e);
-    if (rc < 0)
-        return rc;
-    struct http_request r = {.method = method,
-                             .url = url,
-                             .body = body,
-                             .body_len = len,
-                             .timeout_ns = TIMEOUT_NS,
-                             .response_max = max};
-    rc = http_client_run(client, &r, out, e);
-    http_client_free(client);
-    if (rc == 0 && out->outcome != HTTP_ANSWERED) {
-        rc = err_set(e, HW_EAGAIN, "%s: %s", url, out->error);
-        http_response_done(out);
-    }
-    return rc;
-}
-
-static bool pin_fits(const struct enrol_token *t, const struct x509_st *ca)
-{
-    uint8_t pin[X509_PIN_LEN];
-    if (x509_cert_pin(ca, pin, NULL) < 0)
-        return false;
-    for (size_t i = 0; i < t->n_pins; i++)
-        if (secret_equal(pin, t->pins[i], sizeof pin))
-            return true;
-    return false;
-}
-
-/* The CA comes from anybody; what makes it ours is the pin that the token carries. */
-static int fetch_ca(const struct enrol_token *t, const char *url, struct x509_st **out,
-                    struct err *e)
-{
-    struct http_client_params p;
-    struct http_response r;
-    client_params(&p, HTTP_TRUST_NOBODY);
-    int rc = ask(&p, "GET", url, "/agent/v1/ca", NULL, 0, CA_MAX, &r, e);
-    if (rc < 0)
-        return rc;
-    struct x509_st *ca = NULL;
-    if (r.status != 200)
-        rc = err_set(e, HW_EAGAIN, "%s: status %d instead of the gateway CA", url, r.status);
-    else
-        rc = x509_cert_parse(r.body, r.body_len, &ca, e);
-    http_response_done(&r);
-    if (rc == 0 && !pin_fits(t, ca)) {
-        x509_cert_free(ca);
-        return err_set(e, HW_EAUTH, "%s: its gateway CA is not the one that the token names", url);
-    }
-    if (rc == 0)
-        *out = ca;
-    return rc;
 }
 
 static char *make_request(const struct agent_settings *s, const struct enrol_token *t,
@@ -146,6 +97,74 @@ out:
     return json;
 }
 
+static const char *url_of(const struct enrol *n)
+{
+    return n->token.urls.url[n->url];
+}
+
+static bool pin_fits(const struct enrol_token *t, const struct x509_st *ca)
+{
+    uint8_t pin[X509_PIN_LEN];
+    if (x509_cert_pin(ca, pin, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < t->n_pins; i++)
+        if (secret_equal(pin, t->pins[i], sizeof pin))
+            return true;
+    return false;
+}
+
+static void on_step(void *arg);
+
+/* Over, whatever came of it; tells from the loop, not from inside a request's callback. */
+static void conclude(struct enrol *n, int status)
+{
+    n->status = status;
+    n->url = n->token.urls.n;
+    evloop_timer_arm(n->step, 0);
+}
+
+/* This URL is of no use; the next one is asked. */
+static void next_url(struct enrol *n, int status)
+{
+    log_warn("enrolment: %s", n->why.text);
+    x509_cert_free(n->ca);
+    n->ca = NULL;
+    n->status = status;
+    n->url++;
+    evloop_timer_arm(n->step, 0);
+}
+
+static int take_ca(struct enrol *n, const struct http_response *r, struct err *e)
+{
+    struct x509_st *ca;
+    if (r->outcome != HTTP_ANSWERED)
+        return err_set(e, HW_EAGAIN, "%s: %s", url_of(n), r->error);
+    if (r->status != 200)
+        return err_set(e, HW_EAGAIN, "%s: status %d instead of the gateway CA", url_of(n),
+                       r->status);
+    int rc = x509_cert_parse(r->body, r->body_len, &ca, e);
+    if (rc < 0)
+        return rc;
+    if (!pin_fits(&n->token, ca)) {
+        x509_cert_free(ca);
+        return err_set(e, HW_EAUTH, "%s: its gateway CA is not the one that the token names",
+                       url_of(n));
+    }
+    n->ca = ca;
+    return 0;
+}
+
+/* The CA comes from anybody; what makes it ours is the pin that the token carries. */
+static void on_ca(void *arg, const struct http_response *r)
+{
+    struct enrol *n = arg;
+    int rc = take_ca(n, r, &n->why);
+    if (rc < 0)
+        next_url(n, rc);
+    else
+        evloop_timer_arm(n->step, 0);
+}
+
 /* A refusal of the token is final, everything else may pass. */
 static int judge_status(const struct http_response *r, const char *url, struct err *e)
 {
@@ -158,67 +177,138 @@ static int judge_status(const struct http_response *r, const char *url, struct e
                    r->body);
 }
 
-static int enrol_at(const struct agent_settings *s, const struct enrol_token *t, const char *url,
-                    struct identity *id, struct agent_clock *clock, struct err *e)
+static int take_reply(struct enrol *n, const struct http_response *r, struct err *e)
 {
-    struct x509_st *ca;
-    int rc = fetch_ca(t, url, &ca, e);
+    if (r->outcome != HTTP_ANSWERED)
+        return err_set(e, HW_EAGAIN, "%s: %s", url_of(n), r->error);
+    int rc = judge_status(r, url_of(n), e);
     if (rc < 0)
         return rc;
-    struct http_client_params p;
-    client_params(&p, HTTP_TRUST_CONTROLLER);
-    p.ca = ca;
-    p.now = (int64_t(*)(void *))agent_clock_now;
-    p.now_arg = clock;
+    const char *time = http_response_header(r, "Hawser-Time");
+    if (time)
+        agent_clock_set(n->clock, strtoll(time, NULL, 10));
     struct enrol_reply reply = {0};
-    struct http_response r;
-    size_t len;
-    char *body = make_request(s, t, id, &len, e);
-    if (!body) {
-        x509_cert_free(ca);
-        return e ? e->code : HW_EFAIL;
-    }
-    rc = ask(&p, "POST", url, "/agent/v1/enrol", body, len, REPLY_MAX, &r, e);
-    secret_wipe(body, len);
-    free(body);
-    x509_cert_free(ca);
+    rc = enrol_reply_decode(r->body, r->body_len, &reply, e);
     if (rc < 0)
         return rc;
-    rc = judge_status(&r, url, e);
-    const char *time = http_response_header(&r, "Hawser-Time");
-    if (rc == 0 && time)
-        agent_clock_set(clock, strtoll(time, NULL, 10));
-    if (rc == 0)
-        rc = enrol_reply_decode(r.body, r.body_len, &reply, e);
-    http_response_done(&r);
-    if (rc < 0)
-        return rc;
-    rc = identity_install(id, &reply, agent_clock_now(clock), e);
+    rc = identity_install(n->identity, &reply, agent_clock_now(n->clock), e);
     enrol_reply_done(&reply);
     return rc;
 }
 
-int enrol_run(const struct agent_settings *s, const char *token_file, struct identity *id,
-              struct agent_clock *clock, struct err *e)
+/* The certificate is on disk. Where the directory is not ours to change, at least the secret goes.
+ */
+static void remove_token(const char *path)
 {
-    struct enrol_token t;
-    int rc = read_token(token_file, &t, e);
-    if (rc < 0)
-        return rc;
-    rc = HW_EFORBIDDEN;
-    for (size_t i = 0; i < t.urls.n; i++) {
-        rc = enrol_at(s, &t, t.urls.url[i], id, clock, e);
-        if (rc == 0 || rc == HW_EFORBIDDEN)
-            break;
-        log_warn("enrolment not yet done: %s", e ? e->text : "");
+    struct err e = {0};
+    if (fsutil_remove(path, &e) == 0)
+        return;
+    if (truncate(path, 0) < 0)
+        log_warn("the token file is not removed, remove it by hand: %s", e.text);
+}
+
+static void on_reply(void *arg, const struct http_response *r)
+{
+    struct enrol *n = arg;
+    int rc = take_reply(n, r, &n->why);
+    if (rc < 0 && rc != HW_EFORBIDDEN) {
+        next_url(n, rc);
+        return;
     }
-    secret_wipe(&t, sizeof t);
+    if (rc == 0) {
+        char text[ID_TEXT_MAX];
+        log_info("enrolled gw=%s", id_text(identity_gateway_id(n->identity), text));
+        remove_token(n->token_file);
+    }
+    conclude(n, rc);
+}
+
+static int ask(struct enrol *n, const char *method, const char *path, const void *body, size_t len,
+               size_t max, http_done_fn done, struct err *e)
+{
+    struct http_client_params p = {.trust = n->ca ? HTTP_TRUST_CONTROLLER : HTTP_TRUST_NOBODY,
+                                   .loop = n->loop,
+                                   .ca = n->ca,
+                                   .now = n->ca ? (int64_t(*)(void *))agent_clock_now : NULL,
+                                   .now_arg = n->clock,
+                                   .mark = HW_MARK,
+                                   .user_agent = "hawser-agent/" HAWSER_VERSION};
+    http_client_free(n->client);
+    n->client = NULL;
+    int rc = http_client_new(&p, &n->client, e);
     if (rc < 0)
         return rc;
-    char text[ID_TEXT_MAX];
-    log_info("enrolled gw=%s", id_text(identity_gateway_id(id), text));
-    struct err why = {0};
-    if (fsutil_remove(token_file, &why) < 0)
-        log_warn("the token file is not removed, remove it by hand: %s", why.text);
+    char url[ENROL_URL_MAX + 64];
+    (void)snprintf(url, sizeof url, "%s%s", url_of(n), path);
+    struct http_request r = {.method = method,
+                             .url = url,
+                             .body = body,
+                             .body_len = len,
+                             .timeout_ns = TIMEOUT_NS,
+                             .response_max = max};
+    return http_client_start(n->client, &r, done, n, e) ? 0 : HW_EFAIL;
+}
+
+static void on_step(void *arg)
+{
+    struct enrol *n = arg;
+    if (n->url >= n->token.urls.n) {
+        n->done(n->arg, n->status, &n->why);
+        return;
+    }
+    int rc;
+    if (!n->ca) {
+        rc = ask(n, "GET", "/agent/v1/ca", NULL, 0, CA_MAX, on_ca, &n->why);
+    } else {
+        size_t len;
+        char *body = make_request(n->settings, &n->token, n->identity, &len, &n->why);
+        if (!body) {
+            conclude(n, HW_EFAIL);
+            return;
+        }
+        rc = ask(n, "POST", "/agent/v1/enrol", body, len, REPLY_MAX, on_reply, &n->why);
+        secret_wipe(body, len);
+        free(body);
+    }
+    if (rc < 0)
+        next_url(n, rc);
+}
+
+int enrol_start(struct evloop *loop, const struct agent_settings *s, const char *token_file,
+                struct identity *id, struct agent_clock *clock, enrol_done_fn done, void *arg,
+                struct enrol **out, struct err *e)
+{
+    struct enrol *n = calloc(1, sizeof *n);
+    if (!n)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    n->loop = loop;
+    n->settings = s;
+    n->identity = id;
+    n->clock = clock;
+    n->done = done;
+    n->arg = arg;
+    n->token_file = strdup(token_file);
+    n->step = evloop_timer_add(loop, on_step, n);
+    int rc = n->token_file && n->step ? read_token(token_file, &n->token, e)
+                                      : err_set(e, HW_ENOMEM, "out of memory");
+    if (rc < 0) {
+        enrol_free(n);
+        return rc;
+    }
+    evloop_timer_arm(n->step, 0);
+    *out = n;
     return 0;
+}
+
+void enrol_free(struct enrol *n)
+{
+    if (!n)
+        return;
+    http_client_free(n->client);
+    if (n->step)
+        evloop_timer_remove(n->step);
+    x509_cert_free(n->ca);
+    secret_wipe(&n->token, sizeof n->token);
+    free(n->token_file);
+    free(n);
 }

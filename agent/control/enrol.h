@@ -1,7 +1,7 @@
 /*
  * Enrolment with a token file (DESIGN section 3): fetch the gateway CA without trusting anybody,
- * compare its pin, then ask for a certificate over verified TLS. Blocking; the same key and token
- * may be tried again at any time.
+ * compare its pin, then ask for a certificate over verified TLS. The same key and token may be
+ * tried again at any time: a lost reply costs nothing.
  */
 #ifndef HAWSER_AGENT_CONTROL_ENROL_H
 #define HAWSER_AGENT_CONTROL_ENROL_H
@@ -10,12 +10,22 @@
 #include "agent/control/identity.h"
 #include "agent/control/settings.h"
 #include "common/err.h"
+#include "common/evloop.h"
 
-/* Reads the token, asks each of its URLs in turn, installs the identity, and removes the token file
- * once the certificate is on disk. HW_ENOTFOUND: there is no token file. HW_EFORBIDDEN: the token
- * was refused (another key's, used up, ended, unknown) or its file can be read by others; trying
- * again will not help. Anything else may pass by itself. */
-int enrol_run(const struct agent_settings *s, const char *token_file, struct identity *id,
-              struct agent_clock *clock, struct err *e);
+struct enrol;
+
+/* 0: the identity is installed and the token file gone. HW_EFORBIDDEN: the token was refused
+ * (another key's, used up, ended, unknown); trying again will not help. Anything else may pass by
+ * itself. */
+typedef void (*enrol_done_fn)(void *arg, int status, const struct err *why);
+
+/* Reads the token and starts asking its URLs in turn. HW_ENOTFOUND: there is no token file.
+ * HW_EFORBIDDEN: it is no token, or others can read it. `done` comes once, unless enrol_free comes
+ * first. */
+int enrol_start(struct evloop *loop, const struct agent_settings *s, const char *token_file,
+                struct identity *id, struct agent_clock *clock, enrol_done_fn done, void *arg,
+                struct enrol **out, struct err *e);
+/* Also from `done`. */
+void enrol_free(struct enrol *n);
 
 #endif
