@@ -431,7 +431,7 @@ static int load_fib(const struct dp_fib_commit *m, int fd, uint8_t **out, struct
 
 int engine_fib_commit(struct engine *en, const struct dp_fib_commit *m, int fd, struct err *e)
 {
-    uint8_t *image;
+    uint8_t *image = NULL;
     int rc = load_fib(m, fd, &image, e);
     close(fd);
     if (rc != 0)
