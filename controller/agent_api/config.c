@@ -12,12 +12,10 @@ int agent_api_config(struct app *app, struct http_request *req, struct http_resp
         return rc;
     struct store_signed doc;
     rc = store_config_get(db, &req->gateway_id, &doc, e);
-    uint64_t revision = store_revision(db);
     store_read_end(db);
     if (rc)
         return rc == HW_ENOTFOUND ? err_set(e, rc, "nothing is planned for this gateway yet") : rc;
     rc = reply_signed(res, &doc, e);
     store_signed_done(&doc);
-    reply_stamp(res, revision);
     return rc;
 }

@@ -13,12 +13,10 @@ int agent_api_denials(struct app *app, struct http_request *req, struct http_res
         return rc;
     struct store_signed doc;
     rc = store_denials_doc_get(db, &doc, e);
-    uint64_t revision = store_revision(db);
     store_read_end(db);
     if (rc)
         return rc == HW_ENOTFOUND ? err_set(e, rc, "nothing was ever denied") : rc;
     rc = reply_signed(res, &doc, e);
     store_signed_done(&doc);
-    reply_stamp(res, revision);
     return rc;
 }

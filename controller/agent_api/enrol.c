@@ -5,7 +5,6 @@
 #include "common/secret.h"
 #include "common/x509.h"
 #include "controller/agent_api/agent_api.h"
-#include "controller/agent_api/reply.h"
 #include "controller/app.h"
 #include "controller/ca/ca.h"
 #include "controller/change.h"

@@ -1,7 +1,6 @@
 #include "common/clock.h"
 #include "common/model/enrol.h"
 #include "controller/agent_api/agent_api.h"
-#include "controller/agent_api/reply.h"
 #include "controller/app.h"
 #include "controller/auth/agent_cert.h"
 #include "controller/change.h"
@@ -84,7 +83,6 @@ static int answer(const struct poll_state *s, struct http_response *res)
     } else {
         http_response_empty(res, 204);
     }
-    reply_stamp(res, s->revision);
     return 0;
 }
 

@@ -2,7 +2,6 @@
 #include "common/log.h"
 #include "common/model/enrol.h"
 #include "controller/agent_api/agent_api.h"
-#include "controller/agent_api/reply.h"
 #include "controller/app.h"
 #include "controller/ca/ca.h"
 #include "controller/store/gateway.h"
@@ -26,7 +25,6 @@ int agent_api_renew(struct app *app, struct http_request *req, struct http_respo
     rc = ca_issue_gateway(app->ca, csr, &req->gateway_id, store_now(db), &issued, e);
     if (!rc)
         rc = store_certificate_add(db, &req->gateway_id, issued.serial, issued.not_after, e);
-    uint64_t revision = store_revision(db);
     if (rc)
         store_rollback(db);
     else
@@ -38,7 +36,6 @@ int agent_api_renew(struct app *app, struct http_request *req, struct http_respo
         log_info("certificate renewed gw=%s serial=%s", id_text(&req->gateway_id, id),
                  issued.serial);
         http_response_json(res, 200, json);
-        reply_stamp(res, revision);
     }
     ca_issued_done(&issued);
     return rc;

@@ -1,14 +1,7 @@
 #include "controller/agent_api/reply.h"
 #include "common/b64url.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include <inttypes.h>
-
-void reply_stamp(struct http_response *res, uint64_t controller_revision)
-{
-    http_response_header(res, "Hawser-Time", "%" PRId64, clock_wall_s());
-    http_response_header(res, "Hawser-Controller-Revision", "%" PRIu64, controller_revision);
-}
 
 int reply_signed(struct http_response *res, const struct store_signed *doc, struct err *e)
 {

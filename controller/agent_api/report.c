@@ -1,7 +1,6 @@
 #include "common/model/report.h"
 #include "common/clock.h"
 #include "controller/agent_api/agent_api.h"
-#include "controller/agent_api/reply.h"
 #include "controller/app.h"
 #include "controller/change.h"
 #include "controller/push/publish.h"
@@ -55,7 +54,7 @@ static int store_report(struct db *db, const struct http_request *req, const str
 
 /* Most reports change nothing that is planned: they leave the revision alone. */
 static int commit_report(struct app *app, const struct http_request *req, const struct report *r,
-                         uint64_t *revision, struct err *e)
+                         struct err *e)
 {
     struct need need;
     int rc = look(app, req, r, &need, e);
@@ -67,7 +66,6 @@ static int commit_report(struct app *app, const struct http_request *req, const 
     if (rc)
         return rc;
     rc = store_report(db, req, r, &need, e);
-    *revision = store_revision(db);
     if (rc) {
         store_rollback(db);
         return rc;
@@ -84,12 +82,10 @@ int agent_api_report(struct app *app, struct http_request *req, struct http_resp
     if (rc)
         return rc;
     boot_watch_seen(app->boots, &req->gateway_id, &r.boot_id, clock_mono_ns());
-    uint64_t revision = 0;
-    rc = commit_report(app, req, &r, &revision, e);
+    rc = commit_report(app, req, &r, e);
     report_done(&r);
     if (rc)
         return rc;
     http_response_empty(res, 204);
-    reply_stamp(res, revision);
     return 0;
 }
