@@ -138,7 +138,7 @@ static int find_mtus(struct config_apply *a, const struct gateway_config *c, uin
 static int prepare(struct config_apply *a, struct err *e)
 {
     const struct gateway_config *c = &a->op.goal->config;
-    uint32_t *effective;
+    uint32_t *effective = NULL;
     int rc = kernel_state_read(a->nl, &a->found, e);
     if (rc < 0 || (rc = find_mtus(a, c, &effective, e)) < 0)
         return rc;

@@ -180,7 +180,8 @@ static void on_confirm_timer(void *arg)
 
 static void say_error(struct controller_link *l, const char *what, const char *text)
 {
-    (void)snprintf(l->last_error, sizeof l->last_error, "%s: %s", what, text);
+    if (snprintf(l->last_error, sizeof l->last_error, "%s: %s", what, text) < 0)
+        l->last_error[0] = '\0'; /* a text cut short is still worth showing */
 }
 
 /* The controller's word on ourselves; a change is told to keying. */
