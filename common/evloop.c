@@ -28,6 +28,7 @@ struct ev_timer {
     ev_timer_fn fn;
     void *arg;
     uint64_t due_ns;
+    uint64_t turn;                /* in which it was armed */
     size_t at;                    /* index in loop->heap, or NOT_ARMED */
     struct ev_timer *prev, *next; /* in loop->timers */
 };
@@ -43,6 +44,7 @@ struct evloop {
     int epoll_fd, wake_fd;
     atomic_bool stop; /* set by any thread, read by the loop's */
     uint64_t now_ns;
+    uint64_t turn; /* counts runs of due timers */
     struct ev_io *ios, *dead_ios;
     struct ev_timer *timers;
     struct ev_timer **heap; /* armed timers, the earliest first; has room for all timers */
@@ -230,6 +232,7 @@ void evloop_timer_arm(struct ev_timer *t, uint64_t delay_ns)
     struct evloop *l = t->loop;
     evloop_timer_disarm(t);
     t->due_ns = delay_ns > UINT64_MAX - l->now_ns ? UINT64_MAX : l->now_ns + delay_ns;
+    t->turn = l->turn;
     heap_put(l, l->armed, t);
     l->armed++;
     heap_up(l, t->at);
@@ -318,11 +321,11 @@ static int wait_ms(const struct evloop *l)
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-/* At most as many as were armed at the start: one that arms itself for "now" waits for the next
- * turn. */
+/* One that a handler arms for "now" waits for the next turn, so that it cannot starve the rest. */
 static void run_timers(struct evloop *l)
 {
-    for (size_t n = l->armed; n > 0 && l->armed > 0 && l->heap[0]->due_ns <= l->now_ns; n--) {
+    l->turn++;
+    while (l->armed > 0 && l->heap[0]->due_ns <= l->now_ns && l->heap[0]->turn != l->turn) {
         struct ev_timer *t = l->heap[0];
         evloop_timer_disarm(t);
         t->fn(t->arg);
