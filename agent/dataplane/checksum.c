@@ -40,15 +40,15 @@ uint64_t checksum_add(const void *data, size_t len, uint64_t sum)
         p += len & ~(size_t)63;
         len &= 63;
     }
-    for (; len >= 4; len -= 4, p += 4) {
-        uint32_t v;
+    for (; len >= 8; len -= 8, p += 8) {
+        uint64_t v;
         memcpy(&v, p, sizeof v);
-        sum += v;
+        sum += (v & 0xffffffffu) + (v >> 32);
     }
     if (len) {
-        uint32_t v = 0;
+        uint64_t v = 0;
         memcpy(&v, p, len);
-        sum += v;
+        sum += (v & 0xffffffffu) + (v >> 32);
     }
     return sum;
 }

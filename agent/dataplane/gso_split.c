@@ -88,11 +88,35 @@ static size_t super_l4_hdr(const struct gso_split *s, const struct inner *in,
     return hdr >= TCP_HDR_MIN && hdr <= l4_len ? hdr : 0;
 }
 
-/* The super-packet's checksum field holds the pseudo header's sum over its whole length (and
- * whatever was wrong about it). Taking that length out leaves what each segment starts from. */
-static uint64_t segment_base_sum(const uint8_t *csum_field, uint16_t l4_len)
+/*
+ * Checksums are put together from parts: what all segments share is summed once, here, over the
+ * template header with its changing fields at zero; a segment adds its own fields and its payload.
+ * Reading back the header just written would cost more than the sum itself (wide loads over narrow
+ * stores wait for them).
+ *
+ * The super-packet's checksum field holds the pseudo header's sum over its whole length, and
+ * whatever was wrong about it; taking that length out leaves what each segment starts from.
+ */
+static void prepare_template(struct gso_split *s, size_t csum_offset, uint16_t l4_len)
 {
-    return (uint64_t)checksum_load(csum_field) + (uint16_t)~__builtin_bswap16(l4_len);
+    uint8_t *l4 = s->hdr + s->l4;
+    s->l4_sum = (uint64_t)checksum_load(l4 + csum_offset) + (uint16_t)~__builtin_bswap16(l4_len);
+    checksum_store(l4 + csum_offset, 0);
+    if (s->mode == MODE_TCP) {
+        s->tcp_seq = load_be32(l4 + 4);
+        s->tcp_flags = l4[13];
+        store_be32(l4 + 4, 0);
+        l4[13] = 0;
+    } else {
+        store_be16(l4 + 4, 0);
+    }
+    s->l4_sum = checksum_add(l4, (size_t)s->hdr_len - s->l4, s->l4_sum);
+    if (s->family == 6)
+        return;
+    s->ip_id = load_be16(s->hdr + 4);
+    memset(s->hdr + 2, 0, 4);
+    checksum_store(s->hdr + 10, 0);
+    s->ip_sum = checksum_add(s->hdr, s->l4, 0);
 }
 
 static enum gso_result begin_super(struct gso_split *s, const struct inner *in,
@@ -111,14 +135,8 @@ static enum gso_result begin_super(struct gso_split *s, const struct inner *in,
     s->hdr_len = (uint16_t)hdr_len;
     s->payload = (uint32_t)hdr_len;
     s->step = step;
-    s->sum = segment_base_sum(s->pkt + in->l4 + vh->csum_offset, (uint16_t)(in->len - in->l4));
-    if (s->family == 4)
-        s->ip_id = load_be16(s->pkt + 4);
-    if (s->mode == MODE_TCP) {
-        s->tcp_seq = load_be32(s->pkt + in->l4 + 4);
-        s->tcp_flags = s->pkt[in->l4 + 13];
-    }
     memcpy(s->hdr, s->pkt, hdr_len);
+    prepare_template(s, vh->csum_offset, (uint16_t)(in->len - in->l4));
     return GSO_OK;
 }
 
@@ -144,16 +162,19 @@ static void fix_ip(const struct gso_split *s, uint8_t *seg, size_t seg_len)
         store_be16(seg + 4, (uint16_t)(seg_len - IPV6_HDR_LEN));
         return;
     }
-    store_be16(seg + 2, (uint16_t)seg_len);
-    store_be16(seg + 4, (uint16_t)(s->ip_id + s->index));
-    checksum_ipv4_set(seg, (size_t)(seg[0] & 15) * 4);
+    uint16_t len = __builtin_bswap16((uint16_t)seg_len);
+    uint16_t id = __builtin_bswap16((uint16_t)(s->ip_id + s->index));
+    checksum_store(seg + 2, len);
+    checksum_store(seg + 4, id);
+    checksum_store(seg + 10, (uint16_t)~checksum_fold(s->ip_sum + len + id));
 }
 
-static void finish_checksum(const struct gso_split *s, uint8_t *l4, size_t l4_len, size_t at)
+/* `sum`: of what this segment's header has of its own. */
+static uint16_t finish_sum(const struct gso_split *s, const uint8_t *l4, size_t l4_len,
+                           uint64_t sum)
 {
-    uint64_t partial = s->sum + __builtin_bswap16((uint16_t)l4_len);
-    checksum_store(l4 + at, checksum_fold(partial));
-    (void)checksum_complete(l4, l4_len, 0, at, s->mode == MODE_UDP);
+    size_t l4_hdr = (size_t)s->hdr_len - s->l4;
+    return (uint16_t)~checksum_fold(checksum_add(l4 + l4_hdr, l4_len - l4_hdr, s->l4_sum + sum));
 }
 
 static void fix_tcp(const struct gso_split *s, uint8_t *tcp, size_t l4_len, bool last)
@@ -163,15 +184,21 @@ static void fix_tcp(const struct gso_split *s, uint8_t *tcp, size_t l4_len, bool
         flags &= (uint8_t)~TCP_CWR;
     if (!last)
         flags &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+    uint32_t seq = __builtin_bswap32(s->tcp_seq + s->index * s->step);
+    uint64_t own = (uint64_t)seq + ((uint32_t)flags << 8) + __builtin_bswap16((uint16_t)l4_len);
+    memcpy(tcp + 4, &seq, sizeof seq);
     tcp[13] = flags;
-    store_be32(tcp + 4, s->tcp_seq + s->index * s->step);
-    finish_checksum(s, tcp, l4_len, TCP_CSUM_AT);
+    checksum_store(tcp + TCP_CSUM_AT, finish_sum(s, tcp, l4_len, own));
 }
 
+/* The length stands in the header and in the pseudo header. A sum of zero is sent as all ones (RFC
+ * 768). */
 static void fix_udp(const struct gso_split *s, uint8_t *udp, size_t l4_len)
 {
-    store_be16(udp + 4, (uint16_t)l4_len);
-    finish_checksum(s, udp, l4_len, UDP_CSUM_AT);
+    uint16_t len = __builtin_bswap16((uint16_t)l4_len);
+    uint16_t sum = finish_sum(s, udp, l4_len, 2ull * len);
+    checksum_store(udp + 4, len);
+    checksum_store(udp + UDP_CSUM_AT, sum ? sum : 0xffff);
 }
 
 /* A fragment of a fragment keeps the place of its parent, and its "more fragments" (RFC 791

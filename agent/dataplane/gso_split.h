@@ -46,9 +46,9 @@ struct gso_split {
     uint16_t ip_id;   /* IPv4: of the first */
     uint16_t frag;    /* fragmenting: offset and flags of the original, host order */
     uint32_t tcp_seq;
-    uint64_t sum; /* what every segment's checksum starts from: the partial sum less its length */
+    uint64_t ip_sum, l4_sum; /* what the checksums of all segments have in common */
     uint8_t family, mode, tcp_flags;
-    uint8_t hdr[GSO_HEADER_MAX];
+    uint8_t hdr[GSO_HEADER_MAX]; /* template: changing fields are zero */
 };
 
 /* Prepares cutting the packet of in->len bytes at pkt. `mtu`: largest inner packet of the tunnel.
