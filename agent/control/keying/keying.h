@@ -2,15 +2,18 @@
  * Keying of all links of this gateway (DESIGN section 5): TLS 1.3 between the two agents, one full
  * handshake for every epoch, SA keys by its exporter, handed to the dataplane and forgotten.
  *
- * The owner (agent/control/app.c) calls, in any order at start but all on the loop's thread:
+ * The owner (agent/control/app.c) calls, all on the loop's thread:
  *   keying_set_identity()   certificate, key and CA; again after every renewal
  *   keying_set_config()     the config in force; again after every apply (or rollback)
  *   keying_set_denials()    the denials in force; again after every change
  *   keying_dataplane_up()   after each connect, dump and reconcile; keying_dataplane_lost() when it
  * is gone keying_event()          every event of the dataplane Each is level-triggered: calling it
- * with what already holds changes nothing. Keying itself sends only SA_INSTALL, SA_SWITCH and
- * SA_RETIRE; LINK_SET and LINK_REMOVE are the owner's, and a link's LINK_SET must have been handed
- * to the dp_client before keying_set_config() or keying_dataplane_up() names the link.
+ * with what already holds changes nothing. The order at start is free, but for one: SAs are adopted
+ * from the dump for the links that the config has named by then.
+ *
+ * Keying itself sends only SA_INSTALL, SA_SWITCH and SA_RETIRE; LINK_SET and LINK_REMOVE are the
+ * owner's, and a link's LINK_SET must have been handed to the dp_client before keying_set_config()
+ * or keying_dataplane_up() names the link.
  */
 #ifndef HAWSER_AGENT_CONTROL_KEYING_KEYING_H
 #define HAWSER_AGENT_CONTROL_KEYING_KEYING_H
@@ -28,9 +31,10 @@
 struct keying;
 
 struct keying_handler {
-    /* Something in keying_status() of this link changed: keyed, lost, failed, another peer MTU. */
+    /* Something in keying_status() of this link changed: keyed, lost, failed, another peer MTU. Any
+     * function here may be called from it, but keying_free(). */
     void (*link_changed)(void *arg, const struct hw_id *link);
-    /* The peer announced the onward MTU of a prefix. */
+    /* The peer announced the onward MTU of a prefix. No keying_set_…() from inside it. */
     void (*peer_mtu)(void *arg, const struct hw_id *link, const struct prefix *prefix,
                      uint32_t mtu);
     /* Trusted time in seconds since 1970, by which certificates are judged. */

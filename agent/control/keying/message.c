@@ -19,7 +19,7 @@ static const struct {
     [MESSAGE_DELETE] = {"DELETE", 24, 24},
     [MESSAGE_WANT] = {"WANT", 17, 17},
     [MESSAGE_MTU] = {"MTU", 38, 38},
-    [MESSAGE_HELLO] = {"HELLO", 24, 24},
+    [MESSAGE_HELLO] = {"HELLO", 28, 28},
     [MESSAGE_REFUSE] = {"REFUSE", 18, 18 + MESSAGE_REFUSE_TEXT},
 };
 
@@ -89,6 +89,8 @@ size_t message_encode(const struct message *m, uint8_t out[MESSAGE_MAX])
     case MESSAGE_HELLO:
         put_id(&w, &m->link);
         byte_put64(&w, m->epoch);
+        if (m->type == MESSAGE_HELLO)
+            byte_put32(&w, m->hello_mtu);
         break;
     case MESSAGE_WANT:
         put_id(&w, &m->link);
@@ -146,6 +148,14 @@ static int check_spis(const struct message_offer *o, struct err *e)
     return 0;
 }
 
+static int get_inner_mtu(struct byte_reader *r, uint32_t *mtu, struct err *e)
+{
+    *mtu = byte_get32(r);
+    if (*mtu < MESSAGE_MTU_MIN || *mtu > MESSAGE_MTU_MAX)
+        return err_set(e, HW_EPROTO, "MTU of %u", *mtu);
+    return 0;
+}
+
 static int check_offer(const struct message_offer *o, const struct hw_id *link, struct err *e)
 {
     if (id_is_zero(link) || id_is_zero(&o->own) || id_is_zero(&o->peer) || id_is_zero(&o->boot))
@@ -157,8 +167,6 @@ static int check_offer(const struct message_offer *o, const struct hw_id *link, 
     if (o->window < MESSAGE_WINDOW_MIN || o->window > MESSAGE_WINDOW_MAX ||
         (o->window & (o->window - 1)) != 0)
         return err_set(e, HW_EPROTO, "replay window of %u", o->window);
-    if (o->mtu < MESSAGE_MTU_MIN || o->mtu > MESSAGE_MTU_MAX)
-        return err_set(e, HW_EPROTO, "MTU of %u", o->mtu);
     int rc = check_suites(o, e);
     return rc ? rc : check_spis(o, e);
 }
@@ -186,7 +194,9 @@ static int get_offer(struct byte_reader *r, struct message *m, struct err *e)
     o->boot = get_id(r);
     o->epoch = byte_get64(r);
     o->window = byte_get32(r);
-    o->mtu = byte_get32(r);
+    int rc = get_inner_mtu(r, &o->mtu, e);
+    if (rc != 0)
+        return rc;
     o->features = byte_get64(r);
     const uint8_t *suites = byte_take(r, o->n_suites);
     if (suites)
@@ -204,22 +214,22 @@ static int get_epoch(struct byte_reader *r, struct message *m, struct err *e)
     m->epoch = byte_get64(r);
     if (m->epoch > MESSAGE_EPOCH_MAX || (m->epoch == 0 && m->type != MESSAGE_HELLO))
         return err_set(e, HW_EPROTO, "epoch out of range");
-    return 0;
+    return m->type == MESSAGE_HELLO ? get_inner_mtu(r, &m->hello_mtu, e) : 0;
 }
 
 static int get_mtu(struct byte_reader *r, struct message *m, struct err *e)
 {
     struct prefix *p = &m->mtu.prefix;
     m->link = get_id(r);
-    m->mtu.mtu = byte_get32(r);
+    int rc = get_inner_mtu(r, &m->mtu.mtu, e);
+    if (rc != 0)
+        return rc;
     p->addr.family = byte_get8(r);
     p->len = byte_get8(r);
     const uint8_t *addr = byte_take(r, sizeof p->addr.b);
     if (!addr)
         return 0;
     memcpy(p->addr.b, addr, sizeof p->addr.b);
-    if (m->mtu.mtu < MESSAGE_MTU_MIN || m->mtu.mtu > MESSAGE_MTU_MAX)
-        return err_set(e, HW_EPROTO, "MTU of %u", m->mtu.mtu);
     if (p->addr.family != 4 && p->addr.family != 6)
         return err_set(e, HW_EPROTO, "address family %u", p->addr.family);
     if (p->len > ipaddr_bits(&p->addr))

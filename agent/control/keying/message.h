@@ -78,8 +78,11 @@ struct message {
     struct hw_id link; /* every message names it */
     union {
         struct message_offer offer; /* OFFER, ACCEPT */
-        uint64_t epoch;             /* READY, DELETE, HELLO (0: no keys) */
-        uint8_t reason;             /* WANT: enum want_reason, or one of a later version */
+        struct {
+            uint64_t epoch;     /* READY, DELETE, HELLO (0: no keys) */
+            uint32_t hello_mtu; /* HELLO: inner MTU */
+        };
+        uint8_t reason; /* WANT: enum want_reason, or one of a later version */
         struct {
             uint32_t mtu;
             struct prefix prefix;

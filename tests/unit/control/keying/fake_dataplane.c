@@ -1,6 +1,6 @@
 #include "tests/unit/control/keying/fake_dataplane.h"
 #include "common/unixsock.h"
-#include <assert.h>
+#include "tests/unit/control/keying/must.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void ack(struct fake_dataplane *d, uint32_t seq, int status)
         ack_now(d, seq, status);
         return;
     }
-    assert(d->n_held < FAKE_HELD_MAX);
+    must(d->n_held < FAKE_HELD_MAX);
     d->held[d->n_held++] = (struct fake_ack){seq, status};
 }
 
@@ -65,7 +65,7 @@ static void install(struct fake_dataplane *d, const struct dp_sa_install *m)
 {
     note(d, m->direction == DP_DIR_IN ? 'i' : 'o');
     for (unsigned i = 0; i < m->count; i++) {
-        assert(d->n_sas < FAKE_SAS_MAX);
+        must(d->n_sas < FAKE_SAS_MAX);
         d->sas[d->n_sas++] = (struct fake_sa){.link = m->link,
                                               .peer_boot = m->peer_boot,
                                               .epoch = m->epoch,
@@ -106,7 +106,7 @@ static void set_link(struct fake_dataplane *d, const struct dp_link_set *m)
     unsigned i = 0;
     while (i < d->n_links && !id_equal(&d->links[i].link, &m->link))
         i++;
-    assert(i < 16);
+    must(i < 16);
     d->links[i] = *m;
     if (i == d->n_links)
         d->n_links++;
@@ -232,7 +232,7 @@ void fake_dataplane_start(struct fake_dataplane *d, struct evloop *loop)
                           .build = "fake"};
     struct err e;
     d->listen_fd = unixsock_listen(d->path, 0600, (gid_t)-1, &e);
-    assert(d->listen_fd >= 0);
+    must(d->listen_fd >= 0);
     d->listen_io = evloop_io_add(loop, d->listen_fd, EV_READ, on_connect, d);
 }
 

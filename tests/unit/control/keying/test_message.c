@@ -51,6 +51,7 @@ static struct message sample(enum message_type type)
         break;
     default:
         m.epoch = 77;
+        m.hello_mtu = 1438;
         break;
     }
     return m;

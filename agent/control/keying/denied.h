@@ -1,0 +1,26 @@
+/* Revoked gateways and certificates, as keying needs them: a set to look up in. */
+#ifndef HAWSER_AGENT_CONTROL_KEYING_DENIED_H
+#define HAWSER_AGENT_CONTROL_KEYING_DENIED_H
+
+#include "common/err.h"
+#include "common/id.h"
+#include "common/x509.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct denied {
+    struct hw_id *gateways;
+    size_t n_gateways;
+    char (*serials)[X509_SERIAL_MAX];
+    size_t n_serials;
+};
+
+/* Replaces the whole set; on failure the old one stays. */
+int denied_set(struct denied *d, const struct hw_id *gateways, size_t n_gateways,
+               const char *const *serials, size_t n_serials, struct err *e);
+void denied_done(struct denied *d);
+bool denied_gateway(const struct denied *d, const struct hw_id *id);
+/* Lower-case hexadecimal; "" is never denied. */
+bool denied_serial(const struct denied *d, const char *serial);
+
+#endif

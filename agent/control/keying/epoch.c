@@ -1,0 +1,562 @@
+#include "agent/control/keying/epoch.h"
+#include "agent/control/keying/keys.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/secret.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a new epoch waits for the last one to be confirmed. After that the older inbound SAs are
+ * gone, so that no more than three ever stand. */
+#define CONFIRM_NS SA_OLD_IN_NS
+
+/* One request under way: it names its link until the link goes. */
+struct dp_op {
+    struct keylink *link; /* NULL: no longer wanted */
+    struct dp_op *next;
+    uint64_t epoch;
+};
+
+static void act(struct keylink *l, unsigned actions);
+
+/* ---- requests to the dataplane ---- */
+
+static void op_done(struct dp_op *op)
+{
+    for (struct dp_op **p = op->link ? &op->link->ops : NULL; p && *p; p = &(*p)->next) {
+        if (*p == op) {
+            *p = op->next;
+            break;
+        }
+    }
+    free(op);
+}
+
+static int request(struct keylink *l, enum dp_type type, const void *body, uint32_t len,
+                   uint64_t epoch, dp_ack_fn done, struct err *e)
+{
+    struct dp_op *op = calloc(1, sizeof *op);
+    if (!op)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    *op = (struct dp_op){.link = l, .next = l->ops, .epoch = epoch};
+    l->ops = op;
+    int rc = dp_client_request(l->core->dp, type, body, len, -1, done, op, e);
+    if (rc != 0)
+        op_done(op);
+    return rc;
+}
+
+void epoch_forget_requests(struct keylink *l)
+{
+    for (struct dp_op *op = l->ops; op; op = op->next)
+        op->link = NULL;
+    l->ops = NULL;
+}
+
+static void on_retired(void *arg, int status, const char *text)
+{
+    struct dp_op *op = arg;
+    char link[ID_TEXT_MAX];
+    /* A link that the dataplane has forgotten has no SAs either. */
+    if (op->link && status != 0 && status != HW_ENOTFOUND && status != HW_ECLOSED)
+        log_warn_limited("cannot retire SAs link=%s epoch=%" PRIu64 ": %s",
+                         id_text(&op->link->cfg.id, link), op->epoch, text);
+    op_done(op);
+}
+
+static void request_retire(struct keylink *l, uint64_t epoch, bool in, bool out)
+{
+    struct dp_sa_retire m = {.link = l->cfg.id, .epoch = epoch, .in = in, .out = out};
+    if (l->core->dataplane)
+        (void)request(l, DP_SA_RETIRE, &m, sizeof m, epoch, on_retired, NULL);
+}
+
+static void release_spis(struct keylink *l, struct sa_epoch *ep)
+{
+    uint64_t now = evloop_now(l->core->loop);
+    for (unsigned i = 0; i < HW_TUNNELS_PER_LINK_MAX; i++)
+        spi_release(l->core->spis, ep->spi_in[i], now);
+    memset(ep->spi_in, 0, sizeof ep->spi_in);
+}
+
+/* Takes an epoch out of the dataplane, both ways. */
+static void retire(struct keylink *l, struct sa_epoch *ep)
+{
+    request_retire(l, ep->epoch, true, true);
+    release_spis(l, ep);
+    sa_set_remove(&l->sas, ep->epoch);
+}
+
+/* ---- switching ---- */
+
+/* The dataplane sends by `epoch` from now on: older outbound SAs go, older inbound ones get their
+ * end. */
+static void in_use(struct keylink *l, uint64_t epoch, bool confirmed)
+{
+    uint64_t now = evloop_now(l->core->loop);
+    sa_set_switch(&l->sas, epoch, now);
+    for (unsigned i = 0; i < l->sas.n; i++) {
+        struct sa_epoch *ep = &l->sas.e[i];
+        if (ep->epoch < epoch && ep->out > 0) {
+            request_retire(l, ep->epoch, false, true);
+            ep->out = 0;
+        }
+    }
+    struct sa_epoch *ep = sa_set_find(&l->sas, epoch);
+    ep->confirmed |= confirmed;
+    rekey_keyed(&l->rekey, now, sa_policy_soft_ns(&l->core->policy, rand_u32()));
+    l->rekeyed_at = core_now_s(l->core);
+    l->waived = false;
+    if (l->xcert.not_after)
+        l->cert = l->xcert;
+    char link[ID_TEXT_MAX], peer[ID_TEXT_MAX];
+    log_info("link keyed link=%s gw=%s epoch=%" PRIu64 " tunnels=%u suite=%s",
+             id_text(&l->cfg.id, link), id_text(&l->cfg.peer_id, peer), epoch, ep->out,
+             esp_suite_by_id(ep->suite)->name);
+}
+
+static void tell_deleted(struct keylink *l, uint64_t epoch)
+{
+    struct message m = {.type = MESSAGE_DELETE, .link = l->cfg.id, .epoch = epoch - 1};
+    if (l->standing && epoch > 1)
+        conn_send(l->standing, &m);
+}
+
+/* A pending epoch that proved to be the peer's was switched to, outside of any exchange. */
+static void pending_switched(struct keylink *l, uint64_t epoch, int status, const char *text)
+{
+    struct sa_epoch *ep = sa_set_find(&l->sas, epoch);
+    if (!ep)
+        return;
+    if (status == 0) {
+        in_use(l, epoch, true);
+        tell_deleted(l, epoch);
+    } else if (status != HW_ECLOSED) {
+        log_warn_limited("dataplane did not switch epoch=%" PRIu64 ": %s", epoch, text);
+        retire(l, ep);
+        rekey_want(&l->rekey, WANT_MISMATCH);
+    }
+    keylink_changed(l);
+}
+
+static void on_switched(void *arg, int status, const char *text)
+{
+    struct dp_op *op = arg;
+    struct keylink *l = op->link;
+    uint64_t epoch = op->epoch;
+    op_done(op);
+    if (!l)
+        return;
+    l->switching = 0;
+    if (l->exchanging && l->x.epoch == epoch)
+        act(l, exchange_switched(&l->x, status, text));
+    else
+        pending_switched(l, epoch, status, text);
+}
+
+static void request_switch(struct keylink *l, uint64_t epoch)
+{
+    struct dp_sa_switch m = {.link = l->cfg.id, .epoch = epoch};
+    struct err e;
+    l->switching = epoch;
+    if (request(l, DP_SA_SWITCH, &m, sizeof m, epoch, on_switched, &e) == 0)
+        return;
+    l->switching = 0;
+    if (l->exchanging && l->x.epoch == epoch)
+        act(l, exchange_switched(&l->x, e.code, e.text));
+}
+
+/* ---- installing ---- */
+
+static void on_installed(void *arg, int status, const char *text)
+{
+    struct dp_op *op = arg;
+    struct keylink *l = op->link;
+    uint64_t epoch = op->epoch;
+    op_done(op);
+    if (l && l->exchanging && l->x.epoch == epoch)
+        act(l, exchange_installed(&l->x, status, text, evloop_now(l->core->loop)));
+}
+
+/* Keys exist from here until the client has sent them. */
+static int install(struct keylink *l, enum dp_direction direction, struct err *e)
+{
+    struct dp_sa_install m;
+    int rc = keys_derive(l->xconn, &l->x, direction, &m, e);
+    if (rc != 0)
+        return rc;
+    sa_policy_limits(&l->core->policy, &m);
+    rc = request(l, DP_SA_INSTALL, &m, dp_sa_install_len(m.count), m.epoch, on_installed, e);
+    secret_wipe(&m, sizeof m);
+    return rc;
+}
+
+/* At most three inbound SAs a tunnel, the new one included. A standing-by outbound epoch that this
+ * one overtakes is given up too. */
+static void make_room(struct keylink *l)
+{
+    struct sa_epoch *ep;
+    while ((ep = sa_set_surplus(&l->sas)) != NULL)
+        retire(l, ep);
+    for (unsigned i = 0; i < l->sas.n; i++) {
+        ep = &l->sas.e[i];
+        if (!ep->active && ep->out > 0) {
+            request_retire(l, ep->epoch, false, true);
+            ep->out = 0;
+        }
+    }
+}
+
+static int install_both(struct keylink *l, struct err *e)
+{
+    struct exchange *x = &l->x;
+    uint64_t now = evloop_now(l->core->loop);
+    for (unsigned i = x->n; i < x->terms.n; i++)
+        spi_release(l->core->spis, x->terms.spi[i], now);
+    x->terms.n = x->n;
+    make_room(l);
+    struct sa_epoch *ep = sa_set_add(&l->sas, x->epoch, now);
+    if (!ep)
+        return err_set(e, HW_EFAIL, "no room for epoch %" PRIu64, x->epoch);
+    ep->in = ep->out = x->n;
+    ep->suite = x->suite;
+    ep->esn = x->esn;
+    ep->peer_boot = x->peer_boot;
+    memcpy(ep->spi_in, x->terms.spi, x->n * sizeof ep->spi_in[0]);
+    int rc = install(l, DP_DIR_IN, e);
+    return rc ? rc : install(l, DP_DIR_OUT, e);
+}
+
+/* ---- the exchange ---- */
+
+static void over(struct keylink *l)
+{
+    l->exchanging = false;
+    keylink_wake(l);
+}
+
+static void exchange_done(struct keylink *l)
+{
+    l->core->counters.exchanges_done++;
+    l->last_error[0] = '\0';
+    l->peer_mtu = l->x.peer_mtu;
+    l->asked_tunnels = l->xasked_tunnels;
+    l->asked_suites = l->xasked_suites;
+    uint64_t epoch = l->x.epoch;
+    in_use(l, epoch, l->x.role == EXCHANGE_RESPONDER);
+    over(l);
+    keylink_keep_standing(l);
+    tell_deleted(l, epoch);
+    keylink_changed(l);
+}
+
+/* Undoes what the exchange has put into the dataplane. */
+static void undo(struct keylink *l)
+{
+    struct exchange *x = &l->x;
+    struct sa_epoch *ep = x->installed ? sa_set_find(&l->sas, x->epoch) : NULL;
+    uint64_t now = evloop_now(l->core->loop);
+    if (ep)
+        retire(l, ep);
+    for (unsigned i = 0; !ep && i < x->terms.n; i++)
+        spi_release(l->core->spis, x->terms.spi[i], now);
+}
+
+static void exchange_failed(struct keylink *l)
+{
+    struct exchange *x = &l->x;
+    char link[ID_TEXT_MAX];
+    undo(l);
+    if (l->xconn && x->role == EXCHANGE_RESPONDER && x->refuse_code)
+        keylink_refuse(l->xconn, &l->cfg.id, x->refuse_code, x->why);
+    else
+        conn_close(l->xconn);
+    l->xconn = NULL;
+    over(l);
+    if (x->collided) {
+        rekey_yielded(&l->rekey, evloop_now(l->core->loop), rand_u32());
+        return;
+    }
+    l->core->counters.exchanges_failed++;
+    if (x->role == EXCHANGE_INITIATOR) {
+        keylink_attempt_failed(l, x->why);
+        return;
+    }
+    (void)snprintf(l->last_error, sizeof l->last_error, "%s", x->why);
+    log_warn_limited("peer's exchange failed link=%s: %s", id_text(&l->cfg.id, link), x->why);
+    keylink_changed(l);
+}
+
+/* Whether the peer uses the epoch will show; its connection is of no more use. */
+static void exchange_pending(struct keylink *l)
+{
+    conn_close(l->xconn);
+    l->xconn = NULL;
+    over(l);
+}
+
+static void act(struct keylink *l, unsigned actions)
+{
+    struct err e;
+    if ((actions & EXCHANGE_SEND) && l->xconn)
+        conn_send_bytes(l->xconn, l->x.out, l->x.out_len);
+    if (actions & EXCHANGE_INSTALL) {
+        int rc = install_both(l, &e);
+        if (rc != 0)
+            act(l, exchange_installed(&l->x, rc, e.text, evloop_now(l->core->loop)));
+    }
+    if (actions & EXCHANGE_SWITCH)
+        request_switch(l, l->x.epoch);
+    if (actions & EXCHANGE_DONE)
+        exchange_done(l);
+    if (actions & EXCHANGE_PENDING)
+        exchange_pending(l);
+    if (actions & EXCHANGE_FAIL)
+        exchange_failed(l);
+    keylink_wake(l);
+}
+
+/* What this end brings to an exchange, SPIs included. */
+static int make_terms(struct keylink *l, struct exchange_terms *t, struct err *e)
+{
+    const struct keying_core *core = l->core;
+    *t = (struct exchange_terms){.link = l->cfg.id,
+                                 .own = core->own,
+                                 .peer = l->cfg.peer_id,
+                                 .boot = core->hello.boot,
+                                 .epoch = l->sas.highest + 1,
+                                 .n = l->cfg.tunnels,
+                                 .esn = core->policy.esn,
+                                 .window = core->policy.window,
+                                 .mtu = l->mtu};
+    for (size_t i = 0; i < l->cfg.n_suites && t->n_suites < MESSAGE_SUITES_MAX; i++)
+        if (core->hello.suites & 1u << l->cfg.suite_order[i])
+            t->suites[t->n_suites++] = l->cfg.suite_order[i];
+    if (t->n_suites == 0)
+        return err_set(e, HW_EFAIL, "the dataplane runs none of the link's suites");
+    if (t->epoch > MESSAGE_EPOCH_MAX)
+        return err_set(e, HW_EFAIL, "no higher epoch");
+    return spi_take(core->spis, t->spi, t->n, evloop_now(core->loop), e);
+}
+
+static void started(struct keylink *l)
+{
+    const struct x509_info *cert = conn_peer(l->xconn);
+    (void)snprintf(l->xcert.serial, sizeof l->xcert.serial, "%s", cert->serial);
+    l->xcert.not_after = cert->not_after;
+    l->xasked_tunnels = l->cfg.tunnels;
+    l->xasked_suites = l->cfg.suites;
+    l->exchanging = true;
+    conn_deadline(l->xconn, 0); /* the exchange has its own */
+}
+
+void epoch_begin(struct keylink *l)
+{
+    struct exchange_terms terms;
+    struct err e;
+    if (make_terms(l, &terms, &e) != 0) {
+        conn_close(l->xconn);
+        l->xconn = NULL;
+        keylink_attempt_failed(l, e.text);
+        return;
+    }
+    started(l);
+    act(l, exchange_begin(&l->x, &terms, evloop_now(l->core->loop)));
+}
+
+void epoch_respond(struct keylink *l, const struct message *offer, const uint8_t *raw, size_t len)
+{
+    struct exchange_terms terms;
+    struct err e;
+    if (make_terms(l, &terms, &e) != 0) {
+        keylink_refuse(l->xconn, &l->cfg.id, REFUSE_DATAPLANE, e.text);
+        l->xconn = NULL;
+        return;
+    }
+    started(l);
+    act(l, exchange_respond(&l->x, &terms, offer, raw, len, evloop_now(l->core->loop)));
+}
+
+void epoch_message(struct keylink *l, const struct message *m, const uint8_t *raw, size_t len)
+{
+    unsigned actions = exchange_message(&l->x, m, raw, len, evloop_now(l->core->loop));
+    if ((actions & EXCHANGE_FAIL) && m->type != MESSAGE_REFUSE)
+        l->core->counters.bad_message++;
+    act(l, actions);
+}
+
+void epoch_closed(struct keylink *l, const char *why)
+{
+    l->xconn = NULL;
+    act(l, exchange_closed(&l->x, why));
+}
+
+void epoch_abandon(struct keylink *l)
+{
+    if (l->exchanging) {
+        undo(l);
+        over(l);
+    }
+    conn_close(l->xconn);
+    l->xconn = NULL;
+}
+
+/* ---- time ---- */
+
+uint64_t epoch_allowed_ns(struct keylink *l)
+{
+    const struct sa_epoch *pending = sa_set_pending(&l->sas);
+    if (l->waived)
+        return 0;
+    if (pending)
+        return pending->installed_ns + CONFIRM_NS;
+    const struct sa_epoch *active = sa_set_active(&l->sas);
+    return active && !active->confirmed ? l->sas.switched_ns + CONFIRM_NS : 0;
+}
+
+void epoch_tick(struct keylink *l, uint64_t now)
+{
+    struct sa_epoch *ep;
+    if (l->exchanging && now >= l->x.deadline_ns)
+        act(l, exchange_expired(&l->x));
+    while ((ep = sa_set_due(&l->sas, now)) != NULL)
+        retire(l, ep);
+}
+
+uint64_t epoch_next_ns(const struct keylink *l)
+{
+    uint64_t next = sa_set_next_ns(&l->sas);
+    return l->exchanging && l->x.deadline_ns < next ? l->x.deadline_ns : next;
+}
+
+/* ---- what the dataplane and the peer tell ---- */
+
+/* The peer sends by an epoch that this end has only on stand-by, or already sends by. */
+static void confirmed(struct keylink *l, struct sa_epoch *ep)
+{
+    const struct sa_epoch *active = sa_set_active(&l->sas);
+    ep->confirmed = true;
+    if (ep->active || ep->out == 0 || l->switching || (active && active->epoch > ep->epoch))
+        return;
+    if (l->exchanging && l->x.epoch == ep->epoch)
+        act(l, exchange_first_rx(&l->x, evloop_now(l->core->loop)));
+    else
+        request_switch(l, ep->epoch);
+}
+
+/* The dataplane has dropped one SA at its hard limit. */
+static void expired(struct keylink *l, struct sa_epoch *ep, const struct dp_sa_event *ev)
+{
+    unsigned *left = ev->direction == DP_DIR_IN ? &ep->in : &ep->out;
+    if (*left > 0)
+        --*left;
+    if (ev->direction == DP_DIR_IN && ev->tunnel < HW_TUNNELS_PER_LINK_MAX) {
+        spi_release(l->core->spis, ep->spi_in[ev->tunnel], evloop_now(l->core->loop));
+        ep->spi_in[ev->tunnel] = 0;
+    }
+    if (ep->active) {
+        rekey_want(&l->rekey, WANT_LIMIT);
+        ep->active = ep->in > 0 && ep->out > 0;
+    }
+    if (ep->in == 0 && ep->out == 0)
+        sa_set_remove(&l->sas, ep->epoch);
+    keylink_changed(l);
+}
+
+void epoch_event(struct keylink *l, enum dp_type type, const struct dp_sa_event *ev)
+{
+    struct sa_epoch *ep = sa_set_find(&l->sas, ev->epoch);
+    if (!ep)
+        return;
+    if (type == DP_SA_FIRST_RX)
+        confirmed(l, ep);
+    else if (type == DP_SA_SOFT_LIMIT && ep->active)
+        rekey_want(&l->rekey, WANT_LIMIT);
+    else if (type == DP_SA_EXPIRED)
+        expired(l, ep, ev);
+    keylink_wake(l);
+}
+
+/* An epoch that this end has never had, or can't send by any more, is the peer's alone: only a new
+ * one helps. A peer that is behind learns of it from this end's HELLO and acts itself. */
+void epoch_peer_sends(struct keylink *l, uint64_t epoch)
+{
+    const struct sa_epoch *active = sa_set_active(&l->sas);
+    struct sa_epoch *ep = sa_set_find(&l->sas, epoch);
+    if (l->exchanging || epoch == 0)
+        return;
+    if (!ep || (ep->out == 0 && (!active || active->epoch < epoch)))
+        rekey_want(&l->rekey, WANT_MISMATCH);
+    else
+        confirmed(l, ep);
+    keylink_wake(l);
+}
+
+void epoch_peer_deleted(struct keylink *l, uint64_t epoch)
+{
+    const struct sa_epoch *active = sa_set_active(&l->sas);
+    if (active && epoch < active->epoch && epoch + 1 >= active->epoch)
+        sa_set_find(&l->sas, active->epoch)->confirmed = true;
+    sa_set_peer_deleted(&l->sas, epoch, evloop_now(l->core->loop));
+    keylink_wake(l);
+}
+
+/* ---- adoption and end ---- */
+
+void epoch_drop_all(struct keylink *l)
+{
+    if (l->sas.n > 0)
+        request_retire(l, 0, true, true);
+    for (unsigned i = 0; i < l->sas.n; i++)
+        release_spis(l, &l->sas.e[i]);
+    sa_set_clear(&l->sas);
+    l->switching = 0;
+    l->rekey.due_ns = REKEY_NEVER;
+}
+
+static unsigned dumped_tunnels(const struct keylink *l, const struct dp_dump *dump)
+{
+    for (size_t i = 0; i < dump->n_links; i++)
+        if (id_equal(&dump->links[i].set.link, &l->cfg.id))
+            return dump->links[i].set.tunnels;
+    return 0;
+}
+
+static void adopt_active(struct keylink *l, const struct dp_dump *dump)
+{
+    const struct sa_epoch *active = sa_set_active(&l->sas);
+    uint64_t now = evloop_now(l->core->loop);
+    uint64_t age = now - active->installed_ns;
+    rekey_adopted(&l->rekey, now, age, sa_policy_soft_ns(&l->core->policy, rand_u32()));
+    l->rekeyed_at = core_now_s(l->core) - (int64_t)(age / NS_PER_S);
+    l->asked_tunnels = dumped_tunnels(l, dump);
+    for (unsigned i = 0; i < l->sas.n; i++) {
+        struct sa_epoch *ep = &l->sas.e[i];
+        if (ep->epoch < active->epoch && ep->out > 0) {
+            request_retire(l, ep->epoch, false, true);
+            ep->out = 0;
+        }
+    }
+}
+
+void epoch_adopt(struct keylink *l, const struct dp_dump *dump)
+{
+    bool had_keys = sa_set_active(&l->sas) != NULL;
+    for (unsigned i = 0; i < l->sas.n; i++)
+        release_spis(l, &l->sas.e[i]);
+    sa_set_adopt(&l->sas, &l->cfg.id, dump->sas, dump->n_sas, evloop_now(l->core->loop));
+    for (unsigned i = 0; i < l->sas.n; i++)
+        for (unsigned t = 0; t < HW_TUNNELS_PER_LINK_MAX; t++)
+            if (l->sas.e[i].spi_in[t])
+                (void)spi_adopt(l->core->spis, l->sas.e[i].spi_in[t], NULL);
+    rekey_init(&l->rekey);
+    if (sa_set_active(&l->sas))
+        adopt_active(l, dump);
+    else if (had_keys)
+        rekey_want(&l->rekey, WANT_BOOT);
+    struct sa_epoch *pending = sa_set_pending(&l->sas);
+    if (pending && pending->confirmed)
+        confirmed(l, pending);
+}

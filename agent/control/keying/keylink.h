@@ -1,0 +1,96 @@
+/*
+ * One link's keying: what it has, what it wants next, and its connections. epoch.c runs the
+ * exchanges and tells the dataplane; keylink.c decides when to start one, dials, and keeps the
+ * standing connection.
+ *
+ * Work that a callback asks for is done by keylink_wake() at the next turn of the loop, never from
+ * inside it.
+ */
+#ifndef HAWSER_AGENT_CONTROL_KEYING_KEYLINK_H
+#define HAWSER_AGENT_CONTROL_KEYING_KEYLINK_H
+
+#include "agent/control/keying/conn.h"
+#include "agent/control/keying/core.h"
+#include "agent/control/keying/exchange.h"
+#include "agent/control/keying/rekey.h"
+#include "agent/control/keying/sa_set.h"
+
+struct dp_op;
+
+/* What the connection `xconn` was made for. */
+enum keylink_purpose { KEYLINK_FOR_EPOCH, KEYLINK_FOR_HELLO };
+
+struct keylink_cert {
+    char serial[X509_SERIAL_MAX]; /* "": unknown */
+    int64_t not_after;            /* 0: unknown */
+};
+
+struct keylink {
+    struct keying_core *core;
+    struct config_link cfg;
+    uint32_t mtu;           /* inner, as this end sees it */
+    struct ev_timer *timer; /* keylink_poll() */
+
+    /* keys */
+    struct sa_set sas;
+    struct rekey rekey;
+    bool exchanging;
+    struct exchange x;  /* while exchanging */
+    uint64_t switching; /* epoch that the dataplane is asked to send by; 0: none */
+    struct dp_op *ops;  /* requests under way */
+    bool waived;        /* the peer says that it has no keys: no confirmation to wait for */
+    bool tell;          /* the owner is told at the next poll */
+    /* Tunnels and suites that this end wanted for the keys in use (0: unknown), and for the
+     * exchange under way. */
+    unsigned asked_tunnels, xasked_tunnels;
+    uint32_t asked_suites, xasked_suites;
+    int64_t rekeyed_at;
+    uint32_t peer_mtu;
+    struct keylink_cert cert;  /* the peer's, by which the keys in use came */
+    struct keylink_cert xcert; /* … of the exchange under way */
+
+    /* connections */
+    struct conn *xconn; /* dialled, or carrying the exchange */
+    enum keylink_purpose purpose;
+    struct conn *standing; /* carries DELETE, WANT, MTU */
+    uint64_t reconnect_ns; /* no HELLO is dialled before */
+    unsigned reconnects_failed;
+    char last_error[160];
+};
+
+int keylink_new(struct keying_core *core, const struct config_link *cfg, uint32_t mtu,
+                struct keylink **out, struct err *e);
+/* Closes its connections; the SAs stay as they are. */
+void keylink_free(struct keylink *l);
+void keylink_configure(struct keylink *l, const struct config_link *cfg, uint32_t mtu);
+
+/* Does now what is due, and sets the timer for what comes next. */
+void keylink_poll(struct keylink *l);
+/* … at the next turn of the loop. */
+void keylink_wake(struct keylink *l);
+
+/* Enabled, peer not revoked. */
+bool keylink_allowed(const struct keylink *l);
+/* After new denials: closes and retires what they name. */
+void keylink_judge(struct keylink *l);
+void keylink_dataplane_up(struct keylink *l, const struct dp_dump *dump);
+void keylink_dataplane_lost(struct keylink *l);
+
+/* The first message of an accepted connection, whose peer is the link's; the connection is the
+ * link's from now on. */
+void keylink_take_offer(struct keylink *l, struct conn *c, const struct message *m,
+                        const uint8_t *raw, size_t len);
+void keylink_take_hello(struct keylink *l, struct conn *c, const struct message *m);
+
+/* Answers REFUSE and closes. */
+void keylink_refuse(struct conn *c, const struct hw_id *link, uint16_t code, const char *text);
+
+/* For epoch.c: the exchange's connection becomes the standing one, an own attempt failed, something
+ * to tell. */
+void keylink_keep_standing(struct keylink *l);
+void keylink_attempt_failed(struct keylink *l, const char *why);
+void keylink_changed(struct keylink *l);
+
+void keylink_status(const struct keylink *l, struct keying_link_status *out);
+
+#endif
