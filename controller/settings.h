@@ -20,7 +20,7 @@ struct settings {
     size_t n_agent_listen;
     char agent_urls[HW_URLS_MAX][SETTINGS_URL_MAX];
     size_t n_agent_urls;
-    char state_dir[PATH_MAX - 64]; /* room for a file name behind it */
+    char state_dir[PATH_MAX - 64];              /* room for a file name behind it */
     char tls_cert[PATH_MAX], tls_key[PATH_MAX]; /* "" : made by bootstrap in state_dir */
     char web_dir[PATH_MAX];                     /* "" : no console */
     unsigned threads;

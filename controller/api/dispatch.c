@@ -80,13 +80,6 @@ static bool content_type_ok(const struct http_request *req)
             req->method == HTTP_PATCH);
 }
 
-static void common_headers(const struct http_request *req, struct http_response *res)
-{
-    http_response_header(res, "X-Request-Id", "%s", req->id);
-    http_response_header(res, "Cache-Control", "no-store");
-    http_response_header(res, "X-Content-Type-Options", "nosniff");
-}
-
 void dispatch_begin(void *arg, struct http_request *req, struct http_response *res,
                     size_t *body_max)
 {
@@ -95,9 +88,7 @@ void dispatch_begin(void *arg, struct http_request *req, struct http_response *r
     if (route && authenticate(app, req, res, route->role)) {
         *body_max = route->body_max;
         req->route = route;
-        return;
     }
-    common_headers(req, res);
 }
 
 /* What every authenticated answer to an agent carries (docs/protocols.md). */
@@ -130,6 +121,8 @@ void dispatch_handle(void *arg, struct http_request *req, struct http_response *
                       "send the body as Content-Type: application/json");
     } else {
         int rc = req->route->handler(app, req, res, &e);
+        if (!rc && !req->parked && !res->status)
+            rc = err_set(&e, HW_ENOMEM, "the answer could not be written");
         if (rc) {
             e.code = rc;
             problem_from_err(req, res, &e);
@@ -139,6 +132,5 @@ void dispatch_handle(void *arg, struct http_request *req, struct http_response *
     }
     if (req->role == ROLE_AGENT || req->role == ROLE_AGENT_RENEW)
         agent_headers(app, res);
-    common_headers(req, res);
     log_request(req, res);
 }

@@ -29,13 +29,11 @@ static void put_endpoints(struct json_writer *w, const struct store_gateway *g)
     json_open_array(w, "endpoints");
     for (size_t i = 0; i < g->n_endpoints; i++) {
         const struct store_endpoint *p = &g->endpoints[i];
-        json_open_object(w, NULL);
         node_endpoint_put(w, &(struct node_endpoint){
                                  .address = p->address,
                                  .scope = p->is_public ? NODE_PUBLIC : NODE_PRIVATE,
                                  .reachable = p->reachable,
                              });
-        json_close(w);
     }
     json_close(w);
 }
@@ -168,8 +166,6 @@ static int read_endpoint(const struct json_at *array, size_t i, struct store_gat
     int rc = node_endpoint_get(&at, &p, e);
     if (rc)
         return rc;
-    if (ipaddr_is_special(&p.address))
-        return json_refuse(&at, e, "peers can't reach an address of this kind");
     for (size_t k = 0; k < i; k++)
         if (ipaddr_equal(&g->endpoints[k].address, &p.address))
             return json_refuse(&at, e, "this address is in the list already");

@@ -38,9 +38,17 @@ static void put_site(struct json_writer *w, const struct store_site *s)
     body_put_common(w, &s->common);
 }
 
-/* The prefix as hosts could use it; the default routes are kept for later. */
-static int check_prefix(const struct json_at *at, const struct prefix *p, struct err *e)
+/* A prefix with its length, as hosts could use it; the default routes are kept for later. */
+static int read_prefix(const struct json_at *at, struct prefix *p, struct err *e)
 {
+    const char *text;
+    int rc = json_as_str(at, PREFIX_TEXT_MAX, &text, e);
+    if (!rc && !strchr(text, '/'))
+        rc = json_refuse(at, e, "a prefix needs its length, as in 10.1.0.0/16");
+    if (!rc)
+        rc = json_as_prefix(at, p, e);
+    if (rc)
+        return rc;
     if (p->len == 0)
         return json_refuse(at, e, "the default route is reserved and can't be a site's prefix yet");
     if (ipaddr_is_special(&p->addr))
@@ -55,9 +63,7 @@ static int read_cidrs(const struct json_at *top, struct store_site *s, struct er
     int rc = json_get_array(top, "cidrs", HW_SITE_CIDRS_MAX, &array, &n, e);
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at at = json_element(&array, i);
-        rc = json_as_prefix(&at, &s->cidrs[i], e);
-        if (!rc)
-            rc = check_prefix(&at, &s->cidrs[i], e);
+        rc = read_prefix(&at, &s->cidrs[i], e);
         for (size_t k = 0; k < i && !rc; k++) {
             char text[PREFIX_TEXT_MAX];
             if (prefix_overlaps(&s->cidrs[k], &s->cidrs[i]))

@@ -32,7 +32,7 @@ void http_response_take(struct http_response *r, int status, const char *content
                         size_t len)
 {
     if (!body) {
-        http_response_empty(r, 503);
+        http_response_empty(r, 0);
         return;
     }
     set(r, status, content_type, len);

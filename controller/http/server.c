@@ -392,9 +392,12 @@ static enum MHD_Result send_response(struct exchange *x)
         return MHD_NO;
     if (res->content_type)
         (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, res->content_type);
+    (void)MHD_add_response_header(r, "X-Request-Id", x->req.id);
+    (void)MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     for (size_t i = 0; i < res->n_headers; i++)
         (void)MHD_add_response_header(r, res->headers[i].name, res->headers[i].value);
-    enum MHD_Result rc = MHD_queue_response(x->mhd, (unsigned)res->status, r);
+    enum MHD_Result rc = MHD_queue_response(x->mhd, res->status ? (unsigned)res->status : 503, r);
     MHD_destroy_response(r);
     return rc;
 }
