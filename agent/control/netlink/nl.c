@@ -58,7 +58,8 @@ struct nlmsghdr *nl_request_init(struct nl_request *r, uint16_t type, uint16_t f
     struct nlmsghdr *h = mnl_nlmsg_put_header(r->buf);
     h->nlmsg_type = type;
     h->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);
-    if (!(flags & NLM_F_DUMP))
+    /* NLM_F_REPLACE and NLM_F_EXCL share its two bits, one each. */
+    if ((flags & NLM_F_DUMP) != NLM_F_DUMP)
         h->nlmsg_flags |= NLM_F_ACK;
     *body = mnl_nlmsg_put_extra_header(h, extra);
     return h;
