@@ -179,7 +179,8 @@ static int make_own(const char *dir, const struct own *own, const struct identit
 
 int ca_create(const char *dir, int64_t now_s, struct err *e)
 {
-    if (exists(dir, "gateway-ca", "pem") || exists(dir, "gateway-ca", "key"))
+    /* A key alone is what an interrupted run left: nothing was ever signed with it. */
+    if (exists(dir, "gateway-ca", "pem"))
         return err_set(e, HW_ECONFLICT, "%s holds a gateway CA already", dir);
     struct identity authority;
     int rc = make_authority(dir, "gateway-ca", "gateway CA", now_s, &authority, e);
