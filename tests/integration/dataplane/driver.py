@@ -68,7 +68,11 @@ class Dataplane:
         self.connection = None
         self.events = []
         self.seq = 0
-        self.connect()
+        try:
+            self.connect()
+        except Exception:
+            self.close()
+            raise
 
     def __enter__(self):
         return self
