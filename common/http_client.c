@@ -53,6 +53,7 @@ static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
 static void curl_start(void)
 {
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+    tls_ignore_sigpipe();
 }
 
 const char *http_outcome_name(enum http_outcome o)
@@ -282,16 +283,14 @@ static CURLcode set_options(struct http_client *c, struct http_transfer *t,
     return rc;
 }
 
-static struct http_transfer *make_transfer(struct http_client *c, const struct http_request *r,
-                                           struct err *e)
+static int make_transfer(struct http_client *c, const struct http_request *r,
+                         struct http_transfer **out, struct err *e)
 {
-    if (!r->method || !r->url || r->timeout_ns == 0 || r->timeout_ns > 86400 * NS_PER_S) {
-        (void)err_set(e, HW_EINVAL, "request without method, URL or deadline");
-        return NULL;
-    }
+    if (!r->method || !r->url || r->timeout_ns == 0 || r->timeout_ns > 86400 * NS_PER_S)
+        return err_set(e, HW_EINVAL, "request without method, URL or deadline");
     struct http_transfer *t = calloc(1, sizeof *t);
     if (!t)
-        goto no_memory;
+        return err_set(e, HW_ENOMEM, "out of memory");
     t->client = c;
     t->response_max = r->response_max;
     t->easy = curl_easy_init();
@@ -300,25 +299,26 @@ static struct http_transfer *make_transfer(struct http_client *c, const struct h
         if (t->body)
             memcpy(t->body, r->body, r->body_len);
     }
-    if (!t->easy || (r->body && !t->body) || !add_headers(t, r))
-        goto no_memory;
-    CURLcode rc = set_options(c, t, r);
-    if (rc == CURLE_OK)
-        return t;
-    (void)err_set(e, HW_EFAIL, "prepare request: %s", curl_easy_strerror(rc));
-    free_transfer(t);
-    return NULL;
-no_memory:
-    (void)err_set(e, HW_ENOMEM, "out of memory");
-    if (t)
+    CURLcode rc = CURLE_OUT_OF_MEMORY;
+    if (t->easy && (!r->body || t->body) && add_headers(t, r))
+        rc = set_options(c, t, r);
+    if (rc != CURLE_OK) {
         free_transfer(t);
-    return NULL;
+        return err_set(e, rc == CURLE_OUT_OF_MEMORY ? HW_ENOMEM : HW_EFAIL, "prepare request: %s",
+                       curl_easy_strerror(rc));
+    }
+    *out = t;
+    return HW_OK;
 }
 
 static enum http_outcome outcome_of(const struct http_transfer *t, CURLcode rc, long os_errno)
 {
     if (t->too_big)
         return HTTP_TOO_BIG;
+    /* A server that refuses our certificate says so by an alert behind the handshake, when curl
+     * already reads. */
+    if ((rc == CURLE_RECV_ERROR || rc == CURLE_SEND_ERROR) && strstr(t->error, " alert "))
+        return HTTP_TLS;
     switch (rc) {
     case CURLE_OK:
         return HTTP_ANSWERED;
@@ -549,8 +549,10 @@ struct http_transfer *http_client_start(struct http_client *c, const struct http
         (void)err_set(e, HW_EINVAL, "this client has no event loop");
         return NULL;
     }
-    struct http_transfer *t = make_transfer(c, r, e);
-    if (t && start(t, fn, arg, e) != HW_OK) {
+    struct http_transfer *t;
+    if (make_transfer(c, r, &t, e) != HW_OK)
+        return NULL;
+    if (start(t, fn, arg, e) != HW_OK) {
         free_transfer(t);
         return NULL;
     }
@@ -579,10 +581,11 @@ int http_client_run(struct http_client *c, const struct http_request *r, struct 
     int running = 1;
     if (c->p.loop)
         return err_set(e, HW_EINVAL, "this client works on an event loop");
-    struct http_transfer *t = make_transfer(c, r, e);
-    if (!t)
-        return e ? e->code : HW_EFAIL;
-    int rc = start(t, hand_over, out, e);
+    struct http_transfer *t;
+    int rc = make_transfer(c, r, &t, e);
+    if (rc)
+        return rc;
+    rc = start(t, hand_over, out, e);
     if (rc) {
         free_transfer(t);
         return rc;

@@ -7,6 +7,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,11 @@ static void make_uri_index(void)
     uri_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
 }
 
+void tls_ignore_sigpipe(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
 /* Runs after OpenSSL's own checks of each certificate; depth 0 is the peer's own. */
 static int check_uri(int ok, X509_STORE_CTX *store)
 {
@@ -47,6 +53,8 @@ static int check_uri(int ok, X509_STORE_CTX *store)
     return 1;
 }
 
+/* The time stands in the context's parameters and not in the store's: a time in the store would win
+ * over the one that each connection sets later. */
 static bool use_ca(SSL_CTX *ctx, const X509 *ca, int64_t now_s)
 {
     X509_STORE *store = X509_STORE_new();
@@ -54,12 +62,10 @@ static bool use_ca(SSL_CTX *ctx, const X509 *ca, int64_t now_s)
         X509_STORE_free(store);
         return false;
     }
-    X509_VERIFY_PARAM *param = X509_STORE_get0_param(store);
-    /* A time set here would win over the one of a connection. */
-    if (now_s > 0)
-        X509_VERIFY_PARAM_set_time(param, now_s);
+    SSL_CTX_set_cert_store(ctx, store); /* takes it over */
+    X509_VERIFY_PARAM *param = SSL_CTX_get0_param(ctx);
+    X509_VERIFY_PARAM_set_time(param, now_s);
     X509_VERIFY_PARAM_set_depth(param, 0); /* the CA itself signs; there are no intermediates */
-    SSL_CTX_set_cert_store(ctx, store);    /* takes it over */
     return true;
 }
 
@@ -94,6 +100,7 @@ int tls_context_new(enum tls_role role, const X509 *ca, const X509 *cert, const 
     struct tls_context *c = calloc(1, sizeof *c);
     if (!c)
         return err_set(e, HW_ENOMEM, "out of memory");
+    tls_ignore_sigpipe();
     c->role = role;
     c->ssl = SSL_CTX_new(role == TLS_CLIENT ? TLS_client_method() : TLS_server_method());
     /* The time is set anew for each connection. */

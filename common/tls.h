@@ -20,6 +20,10 @@ struct tls_conn;
 
 enum tls_role { TLS_CLIENT, TLS_SERVER };
 
+/* OpenSSL writes without MSG_NOSIGNAL: tls_context_new and http_client_new make the process ignore
+ * SIGPIPE. */
+void tls_ignore_sigpipe(void);
+
 /* For one role; the arguments are not kept. Connections outlive a freed context. */
 int tls_context_new(enum tls_role role, const struct x509_st *ca, const struct x509_st *cert,
                     const struct evp_pkey_st *key, struct tls_context **out, struct err *e);
