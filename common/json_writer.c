@@ -122,10 +122,12 @@ void json_put_double(struct json_writer *w, const char *key, double v)
         json_put_value(w, key, NULL);
         return;
     }
+    /* The fewest digits that read back alike, and an exponent only for the very large and small. */
     char text[32];
+    bool may_have_exponent = fabs(v) >= 1e15 || fabs(v) < 1e-4;
     for (int precision = 1; precision <= 17; precision++) {
         (void)snprintf(text, sizeof text, "%.*g", precision, v);
-        if (fabs(strtod(text, NULL) - v) <= 0.0)
+        if (fabs(strtod(text, NULL) - v) <= 0.0 && (may_have_exponent || !strchr(text, 'e')))
             break;
     }
     put_new(w, key, json_object_new_double_s(v, text));
