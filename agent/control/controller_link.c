@@ -47,6 +47,7 @@ struct controller_link {
     uint64_t silent_urls;          /* bits: no answer since the apply */
     uint64_t applied;              /* newest revision that was in force */
     struct stored_config *pending; /* to be applied as soon as config_apply is free */
+    bool applying;                 /* config_apply has one of ours */
     bool contact;                  /* an authenticated exchange since start */
     bool revoked;                  /* by the controller's word */
     bool report_again;             /* something changed while a report was under way */
@@ -87,6 +88,7 @@ static void on_applied(void *arg, uint64_t revision, const struct err *why)
 {
     struct controller_link *l = arg;
     struct err e = {0};
+    l->applying = false;
     if (why) {
         const struct stored_config *c = config_store_candidate(l->p.store);
         log_error("config not applied rev=%" PRIu64 ": %s", revision, why->text);
@@ -120,8 +122,10 @@ static void apply_pending(struct controller_link *l)
         return;
     struct stored_config *c = l->pending;
     l->pending = NULL;
+    l->applying = true;
     int rc = config_apply_start(l->p.apply, c, on_applied, l, NULL);
     if (rc == HW_EAGAIN) {
+        l->applying = false;
         l->pending = c;
         evloop_timer_arm(l->apply_timer, 100 * NS_PER_MS);
         return;
@@ -473,7 +477,8 @@ static bool resume_candidate(struct controller_link *l)
 {
     struct stored_config *c = config_store_candidate(l->p.store);
     const struct stored_config *now = config_apply_current(l->p.apply);
-    if (!l->contact || !c || l->pending || (now && now->doc.revision == c->doc.revision))
+    if (!l->contact || !c || l->pending || l->applying ||
+        (now && now->doc.revision == c->doc.revision))
         return false;
     log_info("config received before the boot is applied rev=%" PRIu64, c->doc.revision);
     apply_config(l, c);
