@@ -112,7 +112,7 @@ static enum status_state state_of(const char *reported)
     return strcmp(reported, "disabled") == 0 ? STATUS_DISABLED : STATUS_DOWN;
 }
 
-/* The ends' reports that are fresh; *newest is the time of the last one of any age. */
+/* The ends' reports that are fresh, end a first; *newest is the time of the last one of any age. */
 static int fresh_views(struct db *db, const struct store_link *l, int64_t now_s, struct view out[2],
                        size_t *n, int64_t *newest, struct err *e)
 {
@@ -121,6 +121,11 @@ static int fresh_views(struct db *db, const struct store_link *l, int64_t now_s,
     *n = 0;
     *newest = 0;
     int rc = store_link_status_get(db, &l->id, rows, &n_rows, e);
+    if (!rc && n_rows == 2 && id_equal(&rows[0].gateway_id, &l->gateway_b_id)) {
+        struct store_link_status b = rows[0];
+        rows[0] = rows[1];
+        rows[1] = b;
+    }
     for (size_t i = 0; !rc && i < n_rows; i++) {
         struct store_telemetry t;
         struct store_gateway g;
