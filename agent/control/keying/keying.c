@@ -13,6 +13,9 @@ struct keying {
     struct acceptor *acceptor;
     struct keylink **links;
     size_t n_links;
+    /* Of the present dataplane, until a config has named the links: it may come after the dump. */
+    struct dp_dump early;
+    bool has_early;
 };
 
 static struct keylink *find_link(const struct keying *k, const struct hw_id *id)
@@ -80,6 +83,34 @@ int keying_new(struct evloop *loop, struct dp_client *dp, const struct keying_se
     return 0;
 }
 
+static void early_done(struct keying *k)
+{
+    free(k->early.links);
+    free(k->early.sas);
+    k->early = (struct dp_dump){0};
+    k->has_early = false;
+}
+
+/* Without memory the links are keyed anew. */
+static void early_keep(struct keying *k, const struct dp_dump *dump)
+{
+    struct dp_dump_link *links = calloc(dump->n_links + 1, sizeof *links);
+    struct dp_dump_sa *sas = calloc(dump->n_sas + 1, sizeof *sas);
+    early_done(k);
+    if (!links || !sas) {
+        free(links);
+        free(sas);
+        return;
+    }
+    if (dump->n_links)
+        memcpy(links, dump->links, dump->n_links * sizeof *links);
+    if (dump->n_sas)
+        memcpy(sas, dump->sas, dump->n_sas * sizeof *sas);
+    k->early = (struct dp_dump){
+        .links = links, .n_links = dump->n_links, .sas = sas, .n_sas = dump->n_sas};
+    k->has_early = true;
+}
+
 void keying_free(struct keying *k)
 {
     if (!k)
@@ -88,6 +119,7 @@ void keying_free(struct keying *k)
         keylink_free(k->links[i]);
     free(k->links);
     acceptor_free(k->acceptor);
+    early_done(k);
     tls_context_free(k->core.client);
     tls_context_free(k->core.server);
     spi_pool_free(k->core.spis);
@@ -191,6 +223,9 @@ int keying_set_config(struct keying *k, const struct gateway_config *config,
     k->n_links = config->n_links;
     for (size_t i = 0; i < config->n_links; i++)
         keylink_configure(links[i], &config->links[i], inner_mtus[i]);
+    for (size_t i = 0; k->has_early && i < k->n_links; i++)
+        keylink_dataplane_up(links[i], &k->early);
+    early_done(k);
     return acceptor_set_config(k->acceptor, config, e);
 }
 
@@ -212,6 +247,8 @@ void keying_dataplane_up(struct keying *k, const struct dp_hello *hello, const s
 {
     k->core.hello = *hello;
     k->core.dataplane = true;
+    if (k->n_links == 0)
+        early_keep(k, dump);
     for (size_t i = 0; i < k->n_links; i++)
         keylink_dataplane_up(k->links[i], dump);
 }
@@ -221,6 +258,7 @@ void keying_dataplane_lost(struct keying *k)
     if (!k->core.dataplane)
         return;
     k->core.dataplane = false;
+    early_done(k);
     for (size_t i = 0; i < k->n_links; i++)
         keylink_dataplane_lost(k->links[i]);
 }

@@ -3,13 +3,16 @@
  * handshake for every epoch, SA keys by its exporter, handed to the dataplane and forgotten.
  *
  * The owner (agent/control/app.c) calls, all on the loop's thread:
- *   keying_set_identity()   certificate, key and CA; again after every renewal
- *   keying_set_config()     the config in force; again after every apply (or rollback)
- *   keying_set_denials()    the denials in force; again after every change
- *   keying_dataplane_up()   after each connect, dump and reconcile; keying_dataplane_lost() when it
- * is gone keying_event()          every event of the dataplane Each is level-triggered: calling it
- * with what already holds changes nothing. The order at start is free, but for one: SAs are adopted
- * from the dump for the links that the config has named by then.
+ *
+ * - keying_set_identity(): certificate, key and CA; again after every renewal
+ * - keying_set_config(): the config in force; again after every apply (or rollback)
+ * - keying_set_denials(): the denials in force; again after every change
+ * - keying_dataplane_up(): after each connect, dump and reconcile
+ * - keying_dataplane_lost(): when it is gone
+ * - keying_event(): every event of the dataplane
+ *
+ * Each is level-triggered: calling it with what already holds changes nothing. The order at start
+ * is free: SAs found in a dump wait for the first config.
  *
  * Keying itself sends only SA_INSTALL, SA_SWITCH and SA_RETIRE; LINK_SET and LINK_REMOVE are the
  * owner's, and a link's LINK_SET must have been handed to the dp_client before keying_set_config()
