@@ -61,6 +61,8 @@ static void on_dump(void *arg, int status, const struct dp_dump *dump)
         return;
     set_link(n);
     keying_dataplane_up(n->keying, dp_client_hello(n->client), dump);
+    if (n->late_config)
+        node_set_config(n);
 }
 
 static void on_connected(void *arg, const struct dp_hello *hello, bool new_boot)
@@ -134,7 +136,8 @@ void node_start(struct node *n)
     struct err e;
     rc = keying_set_identity(n->keying, n->cert.cert_pem, n->cert.key_pem, pair.ca.pem, &e);
     must(rc == 0);
-    node_set_config(n);
+    if (!n->late_config)
+        node_set_config(n);
 }
 
 void node_stop(struct node *n)

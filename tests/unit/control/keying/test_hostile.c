@@ -392,6 +392,50 @@ static void test_offer_flood(void)
     pair_done();
 }
 
+static bool rogue_accepted(void)
+{
+    return rogue.last.type == MESSAGE_ACCEPT || rogue.closed > 0;
+}
+
+/* The designed derivation, written out by hand: label, and SHA-256(OFFER ‖ ACCEPT) ‖ direction ‖
+ * tunnel ‖ SPI. */
+static void expect_key(const uint8_t hash[32], uint8_t direction, const struct fake_sa *sa)
+{
+    uint8_t context[39], key[36];
+    must(sa != NULL);
+    memcpy(context, hash, 32);
+    context[32] = direction;
+    context[33] = 0;
+    context[34] = (uint8_t)sa->sa.tunnel;
+    for (unsigned i = 0; i < 4; i++)
+        context[35 + i] = (uint8_t)(sa->sa.spi >> 8 * (3 - i));
+    must(conn_export(rogue.conn, "EXPORTER-hawser-esp-v1", context, sizeof context, key, sizeof key,
+                     NULL) == 0);
+    CU_ASSERT_EQUAL(memcmp(sa->sa.key, key, 32), 0);
+    CU_ASSERT_EQUAL(memcmp(sa->sa.salt, key + 32, 4), 0);
+}
+
+static void test_derivation(void)
+{
+    uint8_t both[2 * MESSAGE_MAX], hash[32];
+    size_t hash_len;
+    start_high();
+    rogue_dial(&low->cert, PAIR_LOW_ADDRESS);
+    CU_ASSERT(pair_until(rogue_is_secured, 5));
+    struct message m = good_offer(3);
+    size_t len = message_encode(&m, both);
+    conn_send_bytes(rogue.conn, both, len);
+    CU_ASSERT_FATAL(pair_until(rogue_accepted, 5));
+    len += message_encode(&rogue.last, both + len);
+    must(EVP_Q_digest(NULL, "SHA256", NULL, both, len, hash, &hash_len) == 1);
+    for (unsigned t = 0; t < 8; t++) {
+        expect_key(hash, 0, fake_dataplane_find(&high->dp, &high->link.id, 3, t, DP_DIR_IN));
+        expect_key(hash, 1, fake_dataplane_find(&high->dp, &high->link.id, 3, t, DP_DIR_OUT));
+    }
+    rogue_end();
+    pair_done();
+}
+
 /* Random frames after a good handshake. */
 static void test_noise_inside(void)
 {
@@ -493,6 +537,7 @@ int main(void)
     CU_add_test(s, "bad first messages", test_bad_first_messages);
     CU_add_test(s, "unknown link", test_unknown_link);
     CU_add_test(s, "flood of offers", test_offer_flood);
+    CU_add_test(s, "derivation by hand", test_derivation);
     CU_add_test(s, "noise inside TLS", test_noise_inside);
     CU_add_test(s, "junk", test_junk);
     CU_add_test(s, "silent connections", test_flood);

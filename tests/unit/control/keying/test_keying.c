@@ -139,6 +139,8 @@ static void test_agent_restart(void)
     CU_ASSERT(pair_until(settled, 5));
     restart(low);
     restart(high);
+    low->late_config = true;
+    restart(low);
     target = node_epoch(low) + 1;
     CU_ASSERT_EQUAL(keying_rekey_now(high->keying, &high->link.id, NULL), 0);
     CU_ASSERT(pair_until(reached_target, 5));
