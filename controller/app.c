@@ -87,7 +87,8 @@ static int start_server(struct app *app, struct err *e)
     const struct settings *s = &app->settings;
     struct http_server_config c = {
         .threads = s->threads,
-        .request_seconds = 30,
+        .request_seconds = 20,
+        .answer_seconds = 120,
         .idle_seconds = 60,
         .begin = dispatch_begin,
         .handle = dispatch_handle,

@@ -75,7 +75,7 @@ bool ratelimit_allows(struct ratelimit *r, const struct ipaddr *a, uint64_t now_
     struct ipaddr key = key_of(a);
     pthread_mutex_lock(&r->lock);
     const struct slot *s = find(r, &key, now_ns, false);
-    bool ok = !s || s->failures < RATELIMIT_BURST;
+    bool ok = !s || s->failures + 1 <= RATELIMIT_BURST;
     pthread_mutex_unlock(&r->lock);
     return ok;
 }

@@ -113,9 +113,16 @@ static void ticket_remove(struct http_server *s, struct exchange *x)
     s->running--;
 }
 
-static uint64_t request_deadline(const struct http_server *s)
+static uint64_t deadline_in(unsigned seconds)
 {
-    return clock_mono_ns() + (uint64_t)s->config.request_seconds * NS_PER_S;
+    return clock_mono_ns() + (uint64_t)seconds * NS_PER_S;
+}
+
+static void set_deadline(struct http_server *s, struct conn *c, unsigned seconds)
+{
+    pthread_mutex_lock(&s->lock);
+    c->deadline_ns = deadline_in(seconds);
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* Under the lock. Resuming is legal here: the exchange is still in the table, so its connection has
@@ -128,7 +135,7 @@ static void wake_locked(struct http_server *s, struct exchange *x)
     }
     x->state = RUNNING;
     s->counters.parked--;
-    x->conn->deadline_ns = request_deadline(s);
+    x->conn->deadline_ns = deadline_in(s->config.answer_seconds);
     MHD_resume_connection(x->mhd);
 }
 
@@ -490,6 +497,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const ch
     }
     if (x->req.parked)
         return resume(l->server, x);
+    set_deadline(l->server, x->conn, l->server->config.answer_seconds);
     if (!x->res.status && x->body.failed)
         http_response_empty(&x->res, 503);
     if (x->res.status)
@@ -510,7 +518,7 @@ static void *on_request_line(void *arg, const char *uri, struct MHD_Connection *
     struct conn *c = conn_of(mhd);
     if (c) {
         pthread_mutex_lock(&l->server->lock);
-        c->deadline_ns = request_deadline(l->server);
+        c->deadline_ns = deadline_in(l->server->config.request_seconds);
         c->had_request = true;
         pthread_mutex_unlock(&l->server->lock);
     }
@@ -532,7 +540,7 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state,
     ticket_remove(s, x);
     if (x->state == PARKED)
         s->counters.parked--;
-    x->conn->deadline_ns = clock_mono_ns() + (uint64_t)s->config.idle_seconds * NS_PER_S;
+    x->conn->deadline_ns = deadline_in(s->config.idle_seconds);
     pthread_mutex_unlock(&s->lock);
     if (x->req.on_end)
         x->req.on_end(x->req.on_end_arg, x->req.ticket);
@@ -554,7 +562,7 @@ static void conn_opened(struct listener *l, struct MHD_Connection *mhd, void **c
     c->listener = l;
     c->fd = info->connect_fd;
     pthread_mutex_lock(&s->lock);
-    c->deadline_ns = request_deadline(s);
+    c->deadline_ns = deadline_in(s->config.request_seconds);
     c->next = s->conns;
     if (c->next)
         c->next->prev = c;

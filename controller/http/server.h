@@ -25,9 +25,11 @@ struct http_listener_config {
 
 struct http_server_config {
     struct http_listener_config listeners[HTTP_LISTENERS];
-    unsigned threads;         /* of each address; at least 2 */
-    unsigned request_seconds; /* absolute: from the request's first byte to the answer's last */
-    unsigned idle_seconds;    /* inactivity, and between requests */
+    unsigned threads; /* of each address; at least 2 */
+    unsigned
+        request_seconds; /* absolute: handshake, or the request from its first line to its end */
+    unsigned answer_seconds; /* absolute: from there to the answer's last byte, parking left out */
+    unsigned idle_seconds;   /* inactivity, and between requests */
 
     /* Called when the header is whole. Sets *body_max; a response filled here is sent instead of
      * calling `handle` (after the body, if it is short enough, has been read and thrown away). */
