@@ -19,9 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel tells each of our own changes too; they are looked at together, a little later. */
-#define SETTLE_NS (500 * NS_PER_MS)
-#define RETRY_NS  (5 * NS_PER_S)
+/* Changes of the kernel come in swarms, our own among them: one look soon after the first, and no
+ * two looks closer than the pause. */
+#define SOON_NS  (30 * NS_PER_MS)
+#define PAUSE_NS (500 * NS_PER_MS)
+#define RETRY_NS (5 * NS_PER_S)
 /* Until the underlay has its address its MTU is guessed. */
 #define USUAL_MTU 1500u
 
@@ -36,6 +38,8 @@ struct config_apply {
     int monitor_fd;
     struct ev_io *monitor;
     struct ev_timer *timer; /* next look at what differs */
+    uint64_t timer_ns;      /* when it is due; 0: not armed */
+    uint64_t looked_ns;     /* last look */
     struct dp_apply *dp_apply;
 
     struct gateway_state found, want;
@@ -67,9 +71,16 @@ struct config_apply {
 
 static void run(struct config_apply *a);
 
+/* An earlier look that is due already stays. */
 static void look_again(struct config_apply *a, uint64_t delay_ns)
 {
-    evloop_timer_arm(a->timer, delay_ns);
+    uint64_t now = evloop_now(a->p.loop), due = now + delay_ns;
+    if (a->looked_ns && due < a->looked_ns + PAUSE_NS)
+        due = a->looked_ns + PAUSE_NS;
+    if (a->timer_ns && a->timer_ns <= due)
+        return;
+    a->timer_ns = due;
+    evloop_timer_arm(a->timer, due > now ? due - now : 0);
 }
 
 static uint32_t peer_mtu_of(const struct config_apply *a, const struct hw_id *link)
@@ -162,8 +173,10 @@ static int kernel_steps(struct config_apply *a, int first, int beyond, struct er
         const struct plan_step *s = &a->plan.steps[i];
         if ((int)s->kind < first || (int)s->kind >= beyond)
             continue;
-        log_debug("apply rev=%" PRIu64 " step=\"%s\" index=%zu", a->op.goal->doc.revision,
-                  plan_step_name(s->kind), s->index);
+        /* Without a new config it is something that somebody else has changed. */
+        log_write(a->op.done ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
+                  "%s rev=%" PRIu64 " step=\"%s\" index=%zu", a->op.done ? "apply" : "put back",
+                  a->op.goal->doc.revision, plan_step_name(s->kind), s->index);
         int rc = kernel_apply_step(a->nl, s, &a->found, &a->want, a->p.settings->dataplane_uid,
                                    &a->tun_index, e);
         if (rc < 0) {
@@ -222,7 +235,7 @@ static void succeed(struct config_apply *a)
     if (keying_set_config(a->p.keying, &a->current->config, a->own_mtus, &e) < 0)
         log_warn_limited("keying: %s", e.text);
     if (a->again || (!a->dp_known && dp_client_connected(a->p.dp)))
-        look_again(a, SETTLE_NS);
+        look_again(a, SOON_NS);
     if (op.rollback)
         log_warn("back at the former config rev=%" PRIu64, a->current->doc.revision);
     if (op.done)
@@ -340,6 +353,7 @@ static void run(struct config_apply *a)
 {
     struct err e = {0};
     a->again = false;
+    a->looked_ns = evloop_now(a->p.loop);
     if (prepare(a, &e) < 0 || kernel_steps(a, 0, PLAN_FIRST_DATAPLANE, &e) < 0) {
         fail(a, &e);
         return;
@@ -389,6 +403,7 @@ int config_apply_start(struct config_apply *a, struct stored_config *config, con
 static void on_timer(void *arg)
 {
     struct config_apply *a = arg;
+    a->timer_ns = 0;
     if (a->busy)
         a->again = true;
     else if (!a->dp_known && dp_client_connected(a->p.dp) &&
@@ -403,7 +418,7 @@ static void on_kernel_change(void *arg, int fd, unsigned events)
     struct config_apply *a = arg;
     (void)events;
     if (nl_monitor_drain(fd))
-        look_again(a, SETTLE_NS);
+        look_again(a, SOON_NS);
 }
 
 /* What this dataplane has. After a restart of the agent the MTU of a link there is the smaller of
