@@ -107,8 +107,8 @@ static inline uint8_t *byte_room(struct byte_writer *w, size_t n)
 }
 static inline void byte_put(struct byte_writer *w, const void *data, size_t n)
 {
-    uint8_t *p = byte_room(w, n);
-    if (p && n)
+    uint8_t *p = n ? byte_room(w, n) : NULL;
+    if (p)
         memcpy(p, data, n);
 }
 static inline void byte_put8(struct byte_writer *w, uint8_t v)

@@ -281,7 +281,7 @@ int conn_dial(struct evloop *loop, struct tls_context *client, int64_t now_s,
     int fd = sockets_dial(local, remote, port, e);
     if (fd < 0)
         return fd;
-    struct conn *c;
+    struct conn *c = NULL;
     int rc = conn_make(loop, client, now_s, fd, handler, arg, &c, e);
     if (rc != 0)
         return rc;

@@ -254,7 +254,7 @@ int message_decode(const uint8_t *data, size_t len, struct message *out, struct 
 {
     if (len < MESSAGE_HEADER_LEN)
         return err_set(e, HW_EPROTO, "message cut short");
-    size_t total;
+    size_t total = 0;
     int rc = message_frame(data, &total, e);
     if (rc != 0)
         return rc;
