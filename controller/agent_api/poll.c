@@ -7,23 +7,24 @@
 #include "controller/http/server.h"
 #include "controller/push/hub.h"
 #include "controller/push/publish.h"
+#include "controller/store/denial.h"
 #include "controller/store/signed.h"
 #include "controller/telemetry/boot_watch.h"
 
 /* What a poll says and what the store has. */
 struct poll_state {
-    uint64_t seen, denials; /* of the agent */
+    struct publish_known agent;
     struct enrol_poll newest;
-    uint64_t revision; /* of the store */
+    struct publish_known own; /* of the store */
     bool held;
 };
 
 static int read_query(const struct http_request *req, struct poll_state *s, struct hw_id *boot,
                       struct err *e)
 {
-    int rc = http_request_query_u64(req, "seen", 0, INT64_MAX - 1, 0, &s->seen, e);
+    int rc = http_request_query_u64(req, "seen", 0, INT64_MAX - 1, 0, &s->agent.revision, e);
     if (!rc)
-        rc = http_request_query_u64(req, "denials", 0, INT64_MAX - 1, 0, &s->denials, e);
+        rc = http_request_query_u64(req, "denials", 0, INT64_MAX - 1, 0, &s->agent.denials, e);
     const char *text = http_request_query(req, "boot");
     if (!rc && (!text || id_parse(text, boot)))
         rc = err_set_field(e, HW_EINVAL, "boot", "boot is the machine's boot id");
@@ -46,8 +47,10 @@ static int read_store(struct app *app, struct http_request *req, struct poll_sta
     if (!rc)
         rc = store_denials_doc_number(db, &s->newest.denials_revision, e);
     if (!rc)
+        rc = store_denial_known(db, &s->own.denials, e);
+    if (!rc)
         rc = publish_held(db, &s->held, NULL, 0, e);
-    s->revision = store_revision(db);
+    s->own.revision = store_revision(db);
     store_read_end(db);
     return rc;
 }
@@ -55,17 +58,18 @@ static int read_store(struct app *app, struct http_request *req, struct poll_sta
 /* Nothing is pushed while an admin has not accepted a restored store; denials always are. */
 static bool something_newer(const struct poll_state *s)
 {
-    return (!s->held && s->newest.config_revision > s->seen) ||
-           s->newest.denials_revision > s->denials;
+    return (!s->held && s->newest.config_revision > s->agent.revision) ||
+           s->newest.denials_revision > s->agent.denials;
 }
 
-static int hold(struct app *app, const struct http_request *req, uint64_t seen, struct err *e)
+static int hold(struct app *app, const struct http_request *req, const struct publish_known *agent,
+                struct err *e)
 {
     struct db *db;
     int rc = store_begin(app->store, STORE_CHANGE, &db, e);
     if (rc)
         return rc;
-    rc = publish_hold(db, &req->gateway_id, seen, e);
+    rc = publish_hold(db, &req->gateway_id, agent, e);
     if (rc) {
         store_rollback(db);
         return rc;
@@ -78,7 +82,7 @@ static int answer(const struct poll_state *s, struct http_response *res)
     if (something_newer(s)) {
         struct enrol_poll p = s->newest;
         if (s->held)
-            p.config_revision = s->seen;
+            p.config_revision = s->agent.revision;
         http_response_json(res, 200, enrol_poll_encode(&p, NULL));
     } else {
         http_response_empty(res, 204);
@@ -119,8 +123,8 @@ int agent_api_poll(struct app *app, struct http_request *req, struct http_respon
         boot_watch_seen(app->boots, &req->gateway_id, &boot, clock_mono_ns());
     uint64_t token = hub_token(app->hub);
     rc = read_store(app, req, &s, e);
-    if (!rc && s.seen > s.revision) {
-        rc = hold(app, req, s.seen, e);
+    if (!rc && publish_is_behind(&s.own, &s.agent)) {
+        rc = hold(app, req, &s.agent, e);
         s.held = true;
     }
     if (rc)

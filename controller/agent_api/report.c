@@ -4,6 +4,7 @@
 #include "controller/app.h"
 #include "controller/change.h"
 #include "controller/push/publish.h"
+#include "controller/store/denial.h"
 #include "controller/store/gateway.h"
 #include "controller/telemetry/boot_watch.h"
 #include "controller/telemetry/ingest.h"
@@ -11,7 +12,8 @@
 /* What one report needs of the store, found out before a transaction of the right kind is begun. */
 struct need {
     bool replan; /* plan anew */
-    bool hold;   /* the agent knows a newer revision than this store */
+    bool hold;   /* the agent knows more than this store has given out */
+    struct publish_known known;
 };
 
 static int look(struct app *app, const struct http_request *req, const struct report *r,
@@ -28,7 +30,12 @@ static int look(struct app *app, const struct http_request *req, const struct re
         rc = ingest_identity(r, &g, &changed, &need->replan, e);
         store_gateway_done(&g);
     }
-    need->hold = r->revisions.received > store_revision(db);
+    struct publish_known own = {.revision = store_revision(db)};
+    if (!rc)
+        rc = store_denial_known(db, &own.denials, e);
+    need->known =
+        (struct publish_known){.revision = r->revisions.received, .denials = r->denials_revision};
+    need->hold = publish_is_behind(&own, &need->known);
     store_read_end(db);
     return rc;
 }
@@ -48,7 +55,7 @@ static int store_report(struct db *db, const struct http_request *req, const str
     if (!rc)
         rc = ingest_telemetry(db, &req->gateway_id, r, req->body, e);
     if (!rc && need->hold)
-        rc = publish_hold(db, &req->gateway_id, r->revisions.received, e);
+        rc = publish_hold(db, &req->gateway_id, &need->known, e);
     return rc;
 }
 

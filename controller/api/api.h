@@ -38,6 +38,9 @@ int enrolment_tokens_patch(struct app *, struct http_request *, struct http_resp
 int enrolment_tokens_delete(struct app *, struct http_request *, struct http_response *,
                             struct err *);
 
+int revisions_get(struct app *, struct http_request *, struct http_response *, struct err *);
+int revisions_accept(struct app *, struct http_request *, struct http_response *, struct err *);
+
 int health_alive(struct app *, struct http_request *, struct http_response *, struct err *);
 int health_ready(struct app *, struct http_request *, struct http_response *, struct err *);
 int health_version(struct app *, struct http_request *, struct http_response *, struct err *);

@@ -39,6 +39,9 @@ const struct http_route routes[] = {
     {HTTP_PEOPLE, HTTP_GET,    V1 "/links/{id}",                 ROLE_ADMIN,  links_get,               0},
     {HTTP_PEOPLE, HTTP_PATCH,  V1 "/links/{id}",                 ROLE_ADMIN,  links_patch,             BODY},
 
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/revisions",                  ROLE_ADMIN,  revisions_get,           0},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/revisions/accept",           ROLE_ADMIN,  revisions_accept,        SMALL},
+
     {HTTP_PEOPLE, HTTP_GET,    V1 "/enrolment-tokens",           ROLE_ADMIN,  enrolment_tokens_list,   0},
     {HTTP_PEOPLE, HTTP_POST,   V1 "/enrolment-tokens",           ROLE_ADMIN,  enrolment_tokens_create, BODY},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/enrolment-tokens/{id}",      ROLE_ADMIN,  enrolment_tokens_get,    0},

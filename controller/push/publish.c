@@ -308,22 +308,30 @@ void publish_wake(struct app *app, const struct publish_result *r)
         hub_wake(app->hub, r->gateways, r->n_gateways);
 }
 
-int publish_hold(struct db *db, const struct hw_id *gateway, uint64_t seen, struct err *e)
+bool publish_is_behind(const struct publish_known *store, const struct publish_known *agent)
+{
+    return agent->revision > store->revision || agent->denials > store->denials;
+}
+
+int publish_hold(struct db *db, const struct hw_id *gateway, const struct publish_known *agent,
+                 struct err *e)
 {
     char id[ID_TEXT_MAX], why[HW_TEXT_MAX + 1];
-    if (seen >= INT64_MAX)
+    if (agent->revision >= INT64_MAX || agent->denials >= INT64_MAX)
         return err_set_field(e, HW_EINVAL, "seen", "revision out of range");
     (void)snprintf(why, sizeof why,
-                   "gateway %s knows revision %llu, which is newer than this store (restored from "
-                   "a backup?): no config is "
-                   "pushed until an admin accepts",
-                   id_text(gateway, id), (unsigned long long)seen);
-    int rc = store_revision_raise(db, seen + 1, e);
+                   "gateway %s knows revision %llu and denials %llu, newer than this store: "
+                   "restored from a backup? "
+                   "Repeat later revocations, then accept",
+                   id_text(gateway, id), (unsigned long long)agent->revision,
+                   (unsigned long long)agent->denials);
+    int rc = store_revision_raise(db, agent->revision + 1, e);
+    if (!rc)
+        rc = store_denial_raise(db, agent->denials, e);
     if (!rc)
         rc = store_meta_set(db, META_HELD, why, e);
     if (!rc)
-        log_warn("configs held gw=%s rev=%llu: newer than this store", id,
-                 (unsigned long long)seen);
+        log_warn("configs are held: %s", why);
     return rc;
 }
 

@@ -41,12 +41,16 @@ int publish_changes(struct app *app, struct db *db, enum publish_cause cause,
 /* After the commit. */
 void publish_wake(struct app *app, const struct publish_result *r);
 
-/*
- * A restored backup: an agent knows a higher revision than this store. Raises the store's revision
- * above it and holds the pushing of configs (denials still go out) until an admin accepts what this
- * store says. Inside STORE_CHANGE.
- */
-int publish_hold(struct db *db, const struct hw_id *gateway, uint64_t seen, struct err *e);
+/* Numbers given out: an agent that knows more than the store means that the store is a restored
+ * backup. */
+struct publish_known {
+    uint64_t revision, denials;
+};
+bool publish_is_behind(const struct publish_known *store, const struct publish_known *agent);
+/* Raises the store's counters above what the agent knows and holds the pushing of configs (denials
+ * still go out) until an admin accepts what this store says. Inside STORE_CHANGE. */
+int publish_hold(struct db *db, const struct hw_id *gateway, const struct publish_known *agent,
+                 struct err *e);
 /* *held, and then a sentence for people in `why`. */
 int publish_held(struct db *db, bool *held, char *why, size_t why_len, struct err *e);
 /* An admin accepts: lifts the hold and signs every config anew under this transaction's revision.

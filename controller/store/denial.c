@@ -1,6 +1,9 @@
 #include "controller/store/denial.h"
 #include "controller/store/stmt.h"
+#include <stdio.h>
 #include <stdlib.h>
+
+#define META_FLOOR "denials_floor" /* highest number that an agent was heard to know */
 
 int store_denial_number(struct db *db, uint64_t *out, struct err *e)
 {
@@ -11,6 +14,33 @@ int store_denial_number(struct db *db, uint64_t *out, struct err *e)
     *out = (uint64_t)col_int(&q);
     stmt_end(&q);
     return 0;
+}
+
+int store_denial_known(struct db *db, uint64_t *out, struct err *e)
+{
+    char *text = NULL;
+    uint64_t number = 0, floor = 0;
+    int rc = store_denial_number(db, &number, e);
+    if (!rc)
+        rc = store_meta_get(db, META_FLOOR, &text, e);
+    if (!rc)
+        floor = strtoull(text, NULL, 10);
+    free(text);
+    if (rc && rc != HW_ENOTFOUND)
+        return rc;
+    *out = number > floor ? number : floor;
+    return 0;
+}
+
+int store_denial_raise(struct db *db, uint64_t floor, struct err *e)
+{
+    uint64_t known;
+    int rc = store_denial_known(db, &known, e);
+    if (rc || floor <= known)
+        return rc;
+    char text[24];
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)floor);
+    return store_meta_set(db, META_FLOOR, text, e);
 }
 
 static int remember_peers(struct db *db, const struct hw_id *gateway_id, uint64_t number,
@@ -28,7 +58,7 @@ static int remember_peers(struct db *db, const struct hw_id *gateway_id, uint64_
 int store_denial_add(struct db *db, const struct hw_id *gateway_id, struct err *e)
 {
     uint64_t number = 0;
-    int rc = store_denial_number(db, &number, e);
+    int rc = store_denial_known(db, &number, e);
     if (rc)
         return rc;
     number++;

@@ -10,6 +10,13 @@
  * peers (the other ends of its links now) as unconfirmed. Does not change the gateway's state. */
 int store_denial_add(struct db *db, const struct hw_id *gateway_id, struct err *e);
 
+/* The newest number that was ever heard of: this store's own, or an agent's after a backup was
+ * restored. */
+int store_denial_known(struct db *db, uint64_t *out, struct err *e);
+/* The next denial gets a number above `floor`: agents know of one up to it that this store has
+ * lost. */
+int store_denial_raise(struct db *db, uint64_t floor, struct err *e);
+
 /* The newest number; 0 when nothing was ever denied. */
 int store_denial_number(struct db *db, uint64_t *out, struct err *e);
 /* All of them, sorted. free() both arrays. */

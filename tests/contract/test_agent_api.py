@@ -506,5 +506,59 @@ class Reports(Base):
         self.assertIsNone(self.api("GET", f"gateways/{agent.id}").json["telemetry"])
 
 
+class RestoredBackup(Base):
+    """Agents know more than the store: an older copy of it was put back."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.api, "POST", "revisions/accept", {})
+
+    def test_nothing_is_pushed_until_accepted(self):
+        sites, agents = self.chain()
+        self.assertEqual(self.api("GET", "revisions").json["held"], False)
+        known = agents[0].poll().json["config_revision"] + 1000
+        denials = agents[0].poll().json["denials_revision"]
+        poll = Parked(lambda: agents[0].poll(seen=known, denials=denials))
+        self.until(lambda: self.api("GET", "revisions").json["held"])
+        state = self.api("GET", "revisions").json
+        self.assertGreater(state["revision"], known)
+        self.assertIn(agents[0].id, state["reason"])
+        self.change(f"sites/{sites[0]['id']}", cidrs=["10.1.0.0/16", "10.5.0.0/16"])
+        self.assertEqual(poll.wait().status, 204)
+        self.assertEqual(agents[1].poll(seen=0, denials=denials).status, 204)
+        polls = [Parked(lambda agent=agent: agent.poll(seen=known, denials=denials)) for agent in agents]
+        self.until(lambda: all(time.monotonic() - parked.begun > 0.3 for parked in polls))
+        accepted = self.api("POST", "revisions/accept", {}).json
+        self.assertEqual((accepted["held"], accepted["reason"]), (False, None))
+        for agent, parked in zip(agents, polls):
+            self.assertEqual(parked.wait().status, 200)
+            revision, _ = agent.config()
+            self.assertEqual((revision, parked.reply.json["config_revision"]), (accepted["revision"], accepted["revision"]))
+        self.assertEqual(self.api("POST", "revisions/accept", {}).json, accepted)
+
+    def test_a_report_tells_it_too(self):
+        agent = self.enrolled(self.site("a", "10.1.0.0/16"), "gw-a1", "10.1.0.1")
+        known = self.api("GET", "revisions").json["revision"] + 50
+        revisions = {"received": known, "applied": known, "in_force": known, "refused": []}
+        self.assertEqual(agent.report(revisions=revisions).status, 204)
+        state = self.api("GET", "revisions").json
+        self.assertEqual((state["held"], state["revision"] > known), (True, True))
+        self.assertEqual(agent.report(revisions=revisions).status, 204)
+        self.assertEqual(self.api("GET", "revisions").json["revision"], state["revision"])
+
+    def test_denials_go_on_above_what_agents_know(self):
+        _, agents = self.chain()
+        known = agents[1].poll().json["denials_revision"] + 70
+        seen = agents[1].config()[0]
+        poll = Parked(lambda: agents[1].poll(seen=seen, denials=known))
+        self.until(lambda: self.api("GET", "revisions").json["held"])
+        self.assertEqual(self.api("POST", f"gateways/{agents[0].id}/revoke", {}).status, 200)
+        reply = poll.wait()
+        self.assertEqual((reply.status, reply.json["config_revision"], reply.json["denials_revision"]), (200, seen, known + 1))
+        number, denials = agents[1].denials()
+        self.assertEqual(number, known + 1)
+        self.assertIn(agents[0].id, denials["gateway_ids"])
+
+
 if __name__ == "__main__":
     unittest.main()
