@@ -68,13 +68,17 @@ class Controller:
         return done
 
     def start(self):
+        begun = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen([str(BINARY), "--config", str(self.config)], stderr=log,
                                             preexec_fn=become_user, env={**os.environ, **SANITIZERS})
         deadline = time.monotonic() + 15
-        while "ready" not in self.log_text():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError(f"the controller did not start:\n{self.log_text()}")
+        while " ready version=" not in self.log_text(begun):
+            if self.process.poll() is not None:
+                self.process = None
+                raise AssertionError(f"the controller did not start:\n{self.log_text(begun)}")
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the controller is not ready:\n{self.log_text(begun)}")
             time.sleep(0.02)
 
     def stop(self, signal=15):
@@ -83,8 +87,8 @@ class Controller:
         self.process = None
         return code
 
-    def log_text(self):
-        return self.log.read_text(errors="replace") if self.log.exists() else ""
+    def log_text(self, begun=0):
+        return self.log.read_bytes()[begun:].decode(errors="replace") if self.log.exists() else ""
 
     def __enter__(self):
         done = self.bootstrap()
