@@ -94,10 +94,10 @@ int json_get_str(const struct json_at *at, const char *key, size_t max_len, cons
                  struct err *e);
 int json_get_uint(const struct json_at *at, const char *key, uint64_t min, uint64_t max,
                   uint64_t *out, struct err *e);
-int json_get_u32(const struct json_at *at, const char *key, uint32_t min, uint32_t max, uint32_t *out,
-                 struct err *e);
-int json_get_u16(const struct json_at *at, const char *key, uint16_t min, uint16_t max, uint16_t *out,
-                 struct err *e);
+int json_get_u32(const struct json_at *at, const char *key, uint32_t min, uint32_t max,
+                 uint32_t *out, struct err *e);
+int json_get_u16(const struct json_at *at, const char *key, uint16_t min, uint16_t max,
+                 uint16_t *out, struct err *e);
 int json_get_int(const struct json_at *at, const char *key, int64_t min, int64_t max, int64_t *out,
                  struct err *e);
 int json_get_bool(const struct json_at *at, const char *key, bool *out, struct err *e);
@@ -145,6 +145,9 @@ void json_put_id(struct json_writer *w, const char *key, const struct hw_id *id)
 void json_put_ip(struct json_writer *w, const char *key,
                  const struct ipaddr *a); /* family 0: null */
 void json_put_prefix(struct json_writer *w, const char *key, const struct prefix *p);
+/* Takes `json`, the text of one whole value in the writer's own form, and prints it as it is; NULL
+ * is a failed allocation. */
+void json_put_raw(struct json_writer *w, const char *key, char *json);
 /* Takes over one reference to a value made elsewhere. */
 void json_put_value(struct json_writer *w, const char *key, struct json_object *v);
 

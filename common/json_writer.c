@@ -49,6 +49,19 @@ void json_put_value(struct json_writer *w, const char *key, struct json_object *
     }
 }
 
+void json_put_raw(struct json_writer *w, const char *key, char *json)
+{
+    struct json_object *v = json ? json_object_new_array() : NULL;
+    if (!v) {
+        free(json);
+        w->failed = true;
+        return;
+    }
+    json_object_set_serializer(v, json_object_userdata_to_json_string, json,
+                               json_object_free_userdata);
+    json_put_value(w, key, v);
+}
+
 /* A freshly made value, where NULL means that there was no memory. */
 static void put_new(struct json_writer *w, const char *key, struct json_object *v)
 {

@@ -3,6 +3,7 @@
 #include "common/esp_suite.h"
 #include "common/hex.h"
 #include "common/json.h"
+#include "common/strbuf.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +130,20 @@ static void put_route(struct json_writer *w, const struct config_route *r)
     json_close(w);
 }
 
-/* Buckets are run-length coded: [member, count] pairs. */
+/* Buckets are run-length coded: [member, count] pairs. Some thousand of them stand in a set of
+ * several members: they are printed, not built. */
+static char *buckets_text(const struct config_set *s)
+{
+    struct strbuf b = STRBUF_INIT;
+    for (unsigned i = 0, run; i < HW_BUCKETS; i += run) {
+        for (run = 1; i + run < HW_BUCKETS && s->bucket[i + run] == s->bucket[i]; run++)
+            ;
+        strbuf_printf(&b, "%s[%u,%u]", i ? "," : "[", s->bucket[i], run);
+    }
+    strbuf_puts(&b, "]");
+    return strbuf_take(&b);
+}
+
 static void put_set(struct json_writer *w, const struct config_set *s)
 {
     json_open_object(w, NULL);
@@ -141,16 +155,7 @@ static void put_set(struct json_writer *w, const struct config_set *s)
         json_close(w);
     }
     json_close(w);
-    json_open_array(w, "buckets");
-    for (unsigned i = 0, run; i < HW_BUCKETS; i += run) {
-        for (run = 1; i + run < HW_BUCKETS && s->bucket[i + run] == s->bucket[i]; run++)
-            ;
-        json_open_array(w, NULL);
-        json_put_uint(w, NULL, s->bucket[i]);
-        json_put_uint(w, NULL, run);
-        json_close(w);
-    }
-    json_close(w);
+    json_put_raw(w, "buckets", buckets_text(s));
     json_close(w);
 }
 

@@ -398,9 +398,26 @@ static void test_noise(void)
     }
 }
 
+/* Text made elsewhere stands as it is, between members that the writer makes. */
+static void test_raw(void)
+{
+    struct json_writer w;
+    json_writer_init(&w);
+    json_put_uint(&w, "a", 1);
+    json_put_raw(&w, "b", strdup("[[0,4095],[1,1]]"));
+    json_put_uint(&w, "c", 2);
+    char *printed = json_finish(&w, NULL);
+    CU_ASSERT_STRING_EQUAL(printed, "{\"a\":1,\"b\":[[0,4095],[1,1]],\"c\":2}");
+    free(printed);
+    json_writer_init(&w);
+    json_put_raw(&w, "b", NULL);
+    CU_ASSERT_PTR_NULL(json_finish(&w, NULL));
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"accepted", test_accepted},
+                           {"text made elsewhere", test_raw},
                            {"refused", test_refused},
                            {"place of error", test_place_of_error},
                            {"twice", test_twice},

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FLEETS   40
+#define FLEETS   25
 #define HOPS_MAX 7 /* site, bypass, transit, bypass, transit, bypass, site */
 
 static uint64_t rnd_state;
@@ -208,7 +208,7 @@ static void test_walks(void)
         plan_done(&p);
         fixture_free(f);
     }
-    CU_ASSERT_TRUE(delivered > 5000);
+    CU_ASSERT_TRUE(delivered > 3000);
 }
 
 /* Single links off at random: some ways end, but still nothing loops or arrives where it is not
@@ -242,7 +242,7 @@ static void test_walks_with_links_off(void)
         plan_done(&p);
         fixture_free(f);
     }
-    CU_ASSERT_TRUE(bypassed > 50); /* the case was met */
+    CU_ASSERT_TRUE(bypassed > 30); /* the case was met */
 }
 
 /* ---- bytes ---- */
@@ -351,7 +351,7 @@ static void test_one_more_prefix(void)
         plan_done(&after);
         fixture_free(f);
     }
-    CU_ASSERT_TRUE(unchanged > 20);
+    CU_ASSERT_TRUE(unchanged > 10);
 }
 
 /* Which gateway owns each bucket of the way to `to`, seen from `c`. */
