@@ -12,6 +12,8 @@ struct evloop;
 struct ev_io;
 struct ev_timer;
 
+/* EV_HUP comes with errors and hang-ups, asked for or not, together with EV_READ or EV_WRITE if these are asked
+ * for; asked for, it also tells of a peer that has closed its sending side. */
 enum { EV_READ = 1, EV_WRITE = 2, EV_HUP = 4 };
 
 typedef void (*ev_io_fn)(void *arg, int fd, unsigned events);

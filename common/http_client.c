@@ -35,10 +35,11 @@ struct http_transfer {
     struct http_client *client;
     CURL *easy;
     struct curl_slist *headers;
-    void *body; /* of the request */
-    http_done_fn fn;
+    void *body;      /* of the request */
+    http_done_fn fn; /* one waits on the event loop … */
     void *arg;
-    struct strbuf in; /* of the response */
+    struct http_response *into; /* … or a blocked caller */
+    struct strbuf in;           /* of the response */
     size_t response_max;
     bool too_big;
     size_t header_bytes;
@@ -382,11 +383,9 @@ static void conclude(struct http_transfer *t, CURLcode rc)
 
 /* ---- client ---- */
 
-static int start(struct http_transfer *t, http_done_fn fn, void *arg, struct err *e)
+static int start(struct http_transfer *t, struct err *e)
 {
     struct http_client *c = t->client;
-    t->fn = fn;
-    t->arg = arg;
     CURLMcode rc = curl_multi_add_handle(c->multi, t->easy);
     if (rc != CURLM_OK)
         return err_set(e, HW_EFAIL, "start request: %s", curl_multi_strerror(rc));
@@ -422,7 +421,12 @@ static void deliver(struct http_client *c)
         (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &t);
         conclude(t, rc);
         detach(t);
-        t->fn(t->arg, &t->response);
+        if (t->into) {
+            *t->into = t->response;
+            t->response = (struct http_response){0};
+        } else {
+            t->fn(t->arg, &t->response);
+        }
         free_transfer(t);
     }
 }
@@ -552,7 +556,9 @@ struct http_transfer *http_client_start(struct http_client *c, const struct http
     struct http_transfer *t;
     if (make_transfer(c, r, &t, e) != HW_OK)
         return NULL;
-    if (start(t, fn, arg, e) != HW_OK) {
+    t->fn = fn;
+    t->arg = arg;
+    if (start(t, e) != HW_OK) {
         free_transfer(t);
         return NULL;
     }
@@ -567,14 +573,6 @@ void http_transfer_cancel(struct http_transfer *t)
     free_transfer(t);
 }
 
-/* Moves the response to the waiting caller. */
-static void hand_over(void *arg, const struct http_response *r)
-{
-    struct http_response *out = arg, *from = (struct http_response *)(uintptr_t)r;
-    *out = *from;
-    *from = (struct http_response){0};
-}
-
 int http_client_run(struct http_client *c, const struct http_request *r, struct http_response *out,
                     struct err *e)
 {
@@ -585,7 +583,8 @@ int http_client_run(struct http_client *c, const struct http_request *r, struct 
     int rc = make_transfer(c, r, &t, e);
     if (rc)
         return rc;
-    rc = start(t, hand_over, out, e);
+    t->into = out;
+    rc = start(t, e);
     if (rc) {
         free_transfer(t);
         return rc;

@@ -84,8 +84,8 @@ void http_response_done(struct http_response *r);
 int http_client_run(struct http_client *c, const struct http_request *r, struct http_response *out,
                     struct err *e);
 
-/* `r` is the callee's until it returns. The callback may start and cancel transfers and free
- * nothing of the client's; the transfer itself is over when it is called. */
+/* The transfer is over when this is called; `r` ends with the call. It may start and cancel other
+ * transfers, but not free the client. */
 typedef void (*http_done_fn)(void *arg, const struct http_response *r);
 /* The request is copied. NULL (with *e) only for wrong parameters or no memory; the callback never
  * comes from inside this call. */

@@ -42,8 +42,7 @@ struct json_at {
 };
 
 struct json_at json_root(struct json_object *doc);
-/* Writes the path of `at` ("" for the root), cut at the front of out[ERR_FIELD_MAX]'s end. Returns
- * out. */
+/* Writes the path of `at` ("" for the root), cut short if it has no room. Returns out. */
 char *json_path(const struct json_at *at, char out[ERR_FIELD_MAX]);
 /* HW_EINVAL with the path of `at`: for rules that the readers below don't know. */
 int json_refuse(const struct json_at *at, struct err *e, const char *fmt, ...)

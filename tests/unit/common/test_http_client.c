@@ -311,6 +311,39 @@ static void test_connections(void)
     http_client_free(c);
 }
 
+/* The mark on the kept connection's socket, found among our own fds; 0: none. */
+static uint32_t mark_of_connection(int port)
+{
+    for (int fd = 3; fd < 256; fd++) {
+        struct sockaddr_in peer = {0};
+        uint32_t mark = 0;
+        socklen_t len = sizeof peer, mark_len = sizeof mark;
+        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && peer.sin_family == AF_INET &&
+            ntohs(peer.sin_port) == port &&
+            getsockopt(fd, SOL_SOCKET, SO_MARK, &mark, &mark_len) == 0)
+            return mark;
+    }
+    return 0;
+}
+
+/* Only root may mark; whoever may not must not send unmarked. */
+static void test_mark(void)
+{
+    struct http_client *c;
+    const struct http_client_params p = {
+        .trust = HTTP_TRUST_CONTROLLER, .ca = ca, .now = judge_now, .mark = 0x4877};
+    CU_ASSERT_EQUAL_FATAL(http_client_new(&p, &c, NULL), HW_OK);
+    struct http_response r = get(c, controller.port, "/ok", 5000);
+    if (geteuid() == 0) {
+        CU_ASSERT_EQUAL(r.outcome, HTTP_ANSWERED);
+        CU_ASSERT_EQUAL(mark_of_connection(controller.port), 0x4877);
+    } else {
+        CU_ASSERT_EQUAL(r.outcome, HTTP_FAILED);
+    }
+    http_response_done(&r);
+    http_client_free(c);
+}
+
 /* ---- on the event loop ---- */
 
 static struct evloop *loop;
@@ -402,6 +435,7 @@ int main(void)
                            {"client certificate", test_client_certificate},
                            {"web trust", test_web_trust},
                            {"connections", test_connections},
+                           {"mark", test_mark},
                            {"on event loop", test_on_event_loop},
                            CU_TEST_INFO_NULL};
     pki_up();
