@@ -6,6 +6,7 @@
 #include "controller/app.h"
 #include "controller/bootstrap.h"
 #include "controller/housekeeping.h"
+#include "controller/service_user.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,6 +196,11 @@ static int run(const struct settings *s)
     struct running r = {.app = calloc(1, sizeof *r.app)};
     if (!r.app)
         return EXIT_FAILED;
+    if (service_user_enter(s->user, s->state_dir, &e)) {
+        log_error("%s", e.text);
+        free(r.app);
+        return EXIT_FAILED;
+    }
     r.app->settings = *s;
     raise_file_limit();
     (void)signal(SIGPIPE, SIG_IGN);

@@ -10,7 +10,7 @@
 /* As the common loader fills it; checked and copied into struct settings. */
 struct raw {
     struct settings_list listen, agent_listen, agent_urls, overlay_pools;
-    char *state_dir, *tls_cert, *tls_key, *web_dir, *user, *log_level;
+    char *state_dir, *tls_cert, *tls_key, *user, *log_level;
     uint64_t threads, poll_seconds;
 };
 
@@ -25,7 +25,6 @@ const struct settings_row controller_settings_rows[] = {
     {"state_dir", SETTINGS_STR, AT(state_dir), "/var/lib/hawser", 0, 0, NULL},
     {"tls_cert", SETTINGS_STR, AT(tls_cert), NULL, 0, 0, NULL},
     {"tls_key", SETTINGS_STR, AT(tls_key), NULL, 0, 0, NULL},
-    {"web_dir", SETTINGS_STR, AT(web_dir), NULL, 0, 0, NULL},
     {"threads", SETTINGS_UINT, AT(threads), "2", 2, 64, NULL},
     {"overlay_pools", SETTINGS_LIST, AT(overlay_pools), NULL, 0, 0, NULL},
     {"poll_seconds", SETTINGS_UINT, AT(poll_seconds), "50", 1, 50, NULL},
@@ -120,8 +119,6 @@ static int take(const struct raw *raw, struct settings *s, struct err *e)
         rc = copy("tls_cert", raw->tls_cert, s->tls_cert, sizeof s->tls_cert, e);
     if (!rc)
         rc = copy("tls_key", raw->tls_key, s->tls_key, sizeof s->tls_key, e);
-    if (!rc)
-        rc = copy("web_dir", raw->web_dir, s->web_dir, sizeof s->web_dir, e);
     if (!rc)
         rc = copy("user", raw->user, s->user, sizeof s->user, e);
     if (!rc && (s->tls_cert[0] == '\0') != (s->tls_key[0] == '\0'))

@@ -22,7 +22,6 @@ struct settings {
     size_t n_agent_urls;
     char state_dir[PATH_MAX - 64];              /* room for a file name behind it */
     char tls_cert[PATH_MAX], tls_key[PATH_MAX]; /* "" : made by bootstrap in state_dir */
-    char web_dir[PATH_MAX];                     /* "" : no console */
     unsigned threads;
     struct prefix overlay_pool4, overlay_pool6; /* family 0: the store's own */
     unsigned poll_seconds;

@@ -16,7 +16,7 @@ int gateways_get(struct app *, struct http_request *, struct http_response *, st
 int gateways_patch(struct app *, struct http_request *, struct http_response *, struct err *);
 int gateways_delete(struct app *, struct http_request *, struct http_response *, struct err *);
 int gateways_revoke(struct app *, struct http_request *, struct http_response *, struct err *);
-int gateways_telemetry(struct app *, struct http_request *, struct http_response *, struct err *);
+int telemetry_list(struct app *, struct http_request *, struct http_response *, struct err *);
 
 int connections_list(struct app *, struct http_request *, struct http_response *, struct err *);
 int connections_create(struct app *, struct http_request *, struct http_response *, struct err *);
@@ -44,6 +44,7 @@ int revisions_accept(struct app *, struct http_request *, struct http_response *
 int health_alive(struct app *, struct http_request *, struct http_response *, struct err *);
 int health_ready(struct app *, struct http_request *, struct http_response *, struct err *);
 int health_version(struct app *, struct http_request *, struct http_response *, struct err *);
+int metrics_get(struct app *, struct http_request *, struct http_response *, struct err *);
 int openapi_get(struct app *, struct http_request *, struct http_response *, struct err *);
 
 #endif

@@ -3,10 +3,6 @@
 #include "controller/app.h"
 #include "controller/store/store.h"
 
-/* Made from schema/openapi by the build. */
-extern const unsigned char openapi_json[];
-extern const size_t openapi_json_size;
-
 int health_alive(struct app *app, struct http_request *req, struct http_response *res,
                  struct err *e)
 {
@@ -42,12 +38,5 @@ int health_version(struct app *app, struct http_request *req, struct http_respon
     json_put_str(&w, "version", HAWSER_VERSION);
     json_put_str(&w, "api", "v1");
     http_response_json(res, 200, json_finish(&w, NULL));
-    return 0;
-}
-
-int openapi_get(struct app *app, struct http_request *req, struct http_response *res, struct err *e)
-{
-    (void)app, (void)req, (void)e;
-    http_response_static(res, 200, "application/json", openapi_json, openapi_json_size);
     return 0;
 }

@@ -13,6 +13,7 @@ const struct http_route routes[] = {
     {HTTP_PEOPLE, HTTP_GET,    "/healthz",                       ROLE_PUBLIC, health_alive,            0},
     {HTTP_PEOPLE, HTTP_GET,    "/readyz",                        ROLE_PUBLIC, health_ready,            0},
     {HTTP_PEOPLE, HTTP_GET,    "/version",                       ROLE_PUBLIC, health_version,          0},
+    {HTTP_PEOPLE, HTTP_GET,    "/metrics",                       ROLE_ADMIN,  metrics_get,             0},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/openapi.json",               ROLE_PUBLIC, openapi_get,             0},
 
     {HTTP_PEOPLE, HTTP_GET,    V1 "/sites",                      ROLE_ADMIN,  sites_list,              0},
@@ -27,7 +28,7 @@ const struct http_route routes[] = {
     {HTTP_PEOPLE, HTTP_PATCH,  V1 "/gateways/{id}",              ROLE_ADMIN,  gateways_patch,          BODY},
     {HTTP_PEOPLE, HTTP_DELETE, V1 "/gateways/{id}",              ROLE_ADMIN,  gateways_delete,         0},
     {HTTP_PEOPLE, HTTP_POST,   V1 "/gateways/{id}/revoke",       ROLE_ADMIN,  gateways_revoke,         SMALL},
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}/telemetry",    ROLE_ADMIN,  gateways_telemetry,      0},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}/telemetry",    ROLE_ADMIN,  telemetry_list,      0},
 
     {HTTP_PEOPLE, HTTP_GET,    V1 "/connections",                ROLE_ADMIN,  connections_list,        0},
     {HTTP_PEOPLE, HTTP_POST,   V1 "/connections",                ROLE_ADMIN,  connections_create,      BODY},

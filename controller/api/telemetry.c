@@ -72,8 +72,8 @@ static int history(struct db *db, const struct hw_id *id, const struct page *pag
     return rc;
 }
 
-int gateways_telemetry(struct app *app, struct http_request *req, struct http_response *res,
-                       struct err *e)
+int telemetry_list(struct app *app, struct http_request *req, struct http_response *res,
+                   struct err *e)
 {
     static const char *const filters[] = {NULL};
     struct page page = {0};

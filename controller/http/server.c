@@ -4,6 +4,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/strbuf.h"
+#include "controller/http/listen.h"
 #include "controller/http/problem.h"
 #include "controller/http/tls_identity.h"
 #include <errno.h>
@@ -73,7 +74,8 @@ struct http_server {
     uint64_t next_ticket;
     size_t running; /* exchanges alive */
     bool stopping;
-    struct http_server_counters counters;
+    struct http_server_counters counters[HTTP_LISTENERS];
+    size_t parked;
 
     pthread_t watcher;
     bool watcher_runs;
@@ -99,7 +101,7 @@ static void ticket_add(struct http_server *s, struct exchange *x)
     x->chain = s->tickets[x->req.ticket % TICKET_HEAD];
     s->tickets[x->req.ticket % TICKET_HEAD] = x;
     s->running++;
-    s->counters.requests++;
+    s->counters[x->req.listener].requests++;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -134,7 +136,7 @@ static void wake_locked(struct http_server *s, struct exchange *x)
         return;
     }
     x->state = RUNNING;
-    s->counters.parked--;
+    s->parked--;
     x->conn->deadline_ns = deadline_in(s->config.answer_seconds);
     MHD_resume_connection(x->mhd);
 }
@@ -157,7 +159,7 @@ static bool suspend(struct http_server *s, struct exchange *x)
     x->wake = false;
     if (go) {
         x->state = PARKED;
-        s->counters.parked++;
+        s->parked++;
         x->conn->deadline_ns = 0;
         MHD_suspend_connection(x->mhd);
         /* A disconnect that came earlier is reported at once, since RDHUP is a level. Without the
@@ -177,13 +179,13 @@ static void check_deadlines(struct http_server *s, uint64_t now)
     for (struct conn *c = s->conns; c; c = c->next) {
         if (c->deadline_ns && now >= c->deadline_ns && !c->cut) {
             c->cut = true;
-            s->counters.cut_deadline++;
+            s->counters[c->listener->kind].cut_deadline++;
             /* The fd is open: it leaves this list in its CLOSED notice, which comes before the
              * close. */
             (void)shutdown(c->fd, SHUT_RDWR);
         }
     }
-    for (size_t i = 0; s->counters.parked && i < TICKET_HEAD; i++) {
+    for (size_t i = 0; s->parked && i < TICKET_HEAD; i++) {
         for (struct exchange *x = s->tickets[i]; x; x = x->chain) {
             if (x->state == PARKED && now >= x->req.park_until_ns)
                 wake_locked(s, x);
@@ -539,7 +541,7 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state,
     pthread_mutex_lock(&s->lock);
     ticket_remove(s, x);
     if (x->state == PARKED)
-        s->counters.parked--;
+        s->parked--;
     x->conn->deadline_ns = deadline_in(s->config.idle_seconds);
     pthread_mutex_unlock(&s->lock);
     if (x->req.on_end)
@@ -567,7 +569,7 @@ static void conn_opened(struct listener *l, struct MHD_Connection *mhd, void **c
     if (c->next)
         c->next->prev = c;
     s->conns = c;
-    s->counters.connections++;
+    s->counters[l->kind].connections++;
     pthread_mutex_unlock(&s->lock);
     *context = c;
 }
@@ -582,7 +584,7 @@ static void conn_closed(struct http_server *s, struct conn *c)
     if (c->next)
         c->next->prev = c->prev;
     if (!c->had_request)
-        s->counters.handshake_failed++;
+        s->counters[c->listener->kind].without_request++;
     pthread_mutex_unlock(&s->lock);
     free(c);
 }
@@ -612,41 +614,6 @@ static void on_log(void *arg, const char *fmt, va_list ap)
 /* --- start and stop
  * ------------------------------------------------------------------------------------- */
 
-/* "192.0.2.1:8443" or "[::]:8443" to a bound, listening socket. */
-static int listen_on(const char *text, struct err *e)
-{
-    char host[IPADDR_TEXT_MAX];
-    const char *colon = strrchr(text, ':');
-    bool bracket = text[0] == '[' && colon && colon > text && colon[-1] == ']';
-    size_t len = colon ? (size_t)(colon - text) - (bracket ? 2u : 0u) : 0;
-    struct ipaddr a;
-    char *end;
-    unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
-    if (!colon || len == 0 || len >= sizeof host || *end || port == 0 || port > 65535)
-        return err_set(e, HW_EINVAL, "%s: not ADDRESS:PORT or [ADDRESS]:PORT", text);
-    memcpy(host, text + (bracket ? 1 : 0), len);
-    host[len] = '\0';
-    if (ipaddr_parse(host, &a) || (a.family == 6) != bracket)
-        return err_set(e, HW_EINVAL, "%s: not ADDRESS:PORT or [ADDRESS]:PORT", text);
-
-    struct sockaddr_storage sa;
-    socklen_t sa_len = ipaddr_to_sockaddr(&a, (uint16_t)port, &sa);
-    int one = 1;
-    int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return err_errno(e, errno, "%s: socket", text);
-    /* IPv6 alone, so that both families can be listed side by side. */
-    if (a.family == 6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, (struct sockaddr *)&sa, sa_len) || listen(fd, 1024)) {
-        int saved = errno;
-        (void)close(fd);
-        return err_errno(e, saved, "listen on %s", text);
-    }
-    return fd;
-}
-
 static int start_listener(struct http_server *s, enum http_listener kind, const char *address,
                           struct err *e)
 {
@@ -654,7 +621,7 @@ static int start_listener(struct http_server *s, enum http_listener kind, const 
     struct listener *l = &s->listeners[s->n_listeners];
     l->server = s;
     l->kind = kind;
-    l->fd = listen_on(address, e);
+    l->fd = http_listen(address, e);
     if (l->fd < 0)
         return l->fd;
     struct MHD_OptionItem tls[] = {
@@ -728,10 +695,14 @@ int http_server_start(const struct http_server_config *c, struct http_server **o
     return 0;
 }
 
-void http_server_counters(struct http_server *s, struct http_server_counters *out)
+void http_server_counters(struct http_server *s, enum http_listener listener,
+                          struct http_server_counters *out)
 {
     pthread_mutex_lock(&s->lock);
-    *out = s->counters;
+    *out = s->counters[listener];
+    for (size_t i = 0; s->parked && i < TICKET_HEAD; i++)
+        for (const struct exchange *x = s->tickets[i]; x; x = x->chain)
+            out->parked += x->state == PARKED && x->req.listener == listener;
     pthread_mutex_unlock(&s->lock);
 }
 

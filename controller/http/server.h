@@ -52,13 +52,15 @@ int http_server_set_certificate(struct http_server *s, enum http_listener listen
                                 const char *cert_pem, const char *key_pem, struct err *e);
 
 struct http_server_counters {
-    uint64_t connections, requests;
-    uint64_t cut_deadline; /* connections cut because a request took too long */
-    uint64_t
-        handshake_failed; /* closed before a request came: garbage, wrong TLS version, silence */
-    uint64_t parked;      /* now */
+    uint64_t connections;
+    uint64_t without_request; /* connections that ended before a request line: garbage, old TLS,
+                                 silence */
+    uint64_t requests;
+    uint64_t cut_deadline; /* connections cut because a request or an answer took too long */
+    uint64_t parked;       /* requests parked now */
 };
-void http_server_counters(struct http_server *s, struct http_server_counters *out);
+void http_server_counters(struct http_server *s, enum http_listener listener,
+                          struct http_server_counters *out);
 
 /* Wakes all parked requests (their handlers see park_over), refuses new connections, waits for
  * running requests up to five seconds, stops and frees. NULL is accepted. */

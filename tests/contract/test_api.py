@@ -416,6 +416,18 @@ class Requests(Base):
         for path in ("/healthz", "/readyz", "/version", "/api/v1/openapi.json"):
             self.assertEqual(self.api.call("GET", path, token="").status, 200)
 
+    def test_metrics(self):
+        self.assertEqual(self.api.call("GET", "/metrics", token="").status, 401)
+        text = self.api.call("GET", "/metrics").body.decode()
+        names = set()
+        for line in text.splitlines():
+            if line.startswith("# TYPE "):
+                names.add(line.split()[2])
+            elif not line.startswith("#"):
+                self.assertRegex(line, r'^hawser_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+$')
+                self.assertIn(line.split("{")[0].split(" ")[0], names)
+        self.assertIn('hawser_http_requests_total{listener="people"}', text)
+
     def test_every_write_raises_the_revision_once(self):
         def revision():
             with sqlite3.connect(f"file:{self.controller.state}/hawser.db?mode=ro", uri=True) as db:

@@ -236,9 +236,21 @@ class Running(Base):
                         plain.shutdown(socket.SHUT_WR)
                         while plain.recv(4096):
                             pass
-                    except ConnectionError:
+                    except OSError:
                         pass
         self.assertEqual(self.api(controller, "GET", "sites").json["items"], [made])
+        for listener in ("people", "agents"):
+            self.counted(controller, f'hawser_http_connections_without_request_total{{listener="{listener}"}}', len(junk))
+
+    def counted(self, controller, name, count):
+        """Waits until the metric has reached the count: connections are closed a little later."""
+        def value():
+            reply = request(controller.port, controller.web_context(), "GET", "/metrics", None, {"Authorization": f"Bearer {controller.token}"})
+            return int(next(line for line in reply.body.decode().splitlines() if line.startswith(name)).split()[-1])
+        deadline = time.monotonic() + 10
+        while value() < count:
+            self.assertLess(time.monotonic(), deadline, name)
+            time.sleep(0.02)
 
     def test_garbage_inside_tls(self):
         controller = self.controller()

@@ -21,7 +21,7 @@ static void check(int code, uint64_t status, const char *type)
     const char *text = "";
     err_set_field(&e, code, "cidrs[1]", "why not");
     problem_from_err(&req, &res, &e);
-    CU_ASSERT_EQUAL(res.status, status);
+    CU_ASSERT_EQUAL((uint64_t)res.status, status);
     CU_ASSERT_STRING_EQUAL(res.content_type, "application/problem+json");
     struct json_object *doc = parse(&res, &top);
     CU_ASSERT_EQUAL(json_get_uint(&top, "status", 400, 599, &shown, NULL), 0);
