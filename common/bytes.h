@@ -1,5 +1,5 @@
-/* Unaligned loads and stores in network and host order, and a bounds-checked reader and writer for wire
- * messages: after the first overrun every further access is refused and `ok` stays 0. */
+/* Unaligned loads and stores in network and host order, and a bounds-checked reader and writer for
+ * wire messages: after the first overrun every further access is refused and `ok` stays 0. */
 #ifndef HAWSER_COMMON_BYTES_H
 #define HAWSER_COMMON_BYTES_H
 

@@ -1,4 +1,5 @@
-/* Scoped cleanup attributes for locals of control code; use these or a goto ladder in a function, not both. */
+/* Scoped cleanup attributes for locals of control code; use these or a goto ladder in a function,
+ * not both. */
 #ifndef HAWSER_COMMON_CLEANUP_H
 #define HAWSER_COMMON_CLEANUP_H
 

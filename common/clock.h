@@ -23,9 +23,9 @@ char *clock_text(int64_t unix_s, char out[CLOCK_TEXT_MAX]);
 int clock_parse(const char *text, int64_t *out);
 
 /*
- * Trusted time: the last authenticated controller time plus monotonic time since. Without one since boot:
- * the wall clock if it lies between the stored time (or the build date) and 400 days after it, else the
- * stored time. Pure; the owner stores and loads `stored_s` and passes both clocks in.
+ * Trusted time: the last authenticated controller time plus monotonic time since. Without one since
+ * boot: the wall clock if it lies between the stored time (or the build date) and 400 days after
+ * it, else the stored time. Pure; the owner stores and loads `stored_s` and passes both clocks in.
  */
 struct trusted_clock {
     int64_t stored_s;      /* newest authenticated time known from disk; 0: none */

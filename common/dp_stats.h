@@ -1,7 +1,8 @@
 /*
  * Counters in shared memory: a memfd that the dataplane writes and the agent maps read-only.
- * Every field has one writing thread; readers load 64-bit fields singly (relaxed), so related fields may be
- * some packets apart. Offsets come from the header, so that a newer dataplane can append fields.
+ * Every field has one writing thread; readers load 64-bit fields singly (relaxed), so related
+ * fields may be some packets apart. Offsets come from the header, so that a newer dataplane can
+ * append fields.
  */
 #ifndef HAWSER_COMMON_DP_STATS_H
 #define HAWSER_COMMON_DP_STATS_H
@@ -23,9 +24,9 @@ struct dp_stats_header {
 };
 
 struct dp_stats_worker { /* written by its worker alone */
-    uint64_t heartbeat;        /* turns of the loop */
+    uint64_t heartbeat;  /* turns of the loop */
     uint64_t heartbeat_mono_ns;
-    uint64_t busy_ns;          /* time outside of waiting */
+    uint64_t busy_ns;                                                /* time outside of waiting */
     uint64_t tun_reads, tun_read_bytes, tun_writes, tun_write_bytes; /* super-packets */
     uint64_t udp_reads, udp_read_bytes, udp_writes, udp_write_bytes; /* calls, wire bytes */
     uint64_t segments_in, segments_out;                              /* ESP packets */
@@ -42,15 +43,15 @@ struct dp_stats_tunnel { /* written by the tunnel's worker; a slot is free while
     uint16_t tunnel;
     uint16_t worker;
     struct hw_id link;
-    uint32_t state;            /* enum dp_tunnel_state */
+    uint32_t state; /* enum dp_tunnel_state */
     uint32_t reason;
-    uint64_t state_mono_ns;    /* since when */
+    uint64_t state_mono_ns; /* since when */
     /* data only: probes and dummies are counted apart */
     uint64_t tx_packets, tx_inner_bytes, tx_wire_bytes;
     uint64_t rx_packets, rx_inner_bytes, rx_wire_bytes;
     uint64_t probes_sent, probes_answered, probes_lost, probes_reflected;
     uint64_t rtt_us_last, rtt_us_min, rtt_us_sum; /* sum over probes_answered */
-    uint64_t last_rx_mono_ns;  /* any authenticated packet */
+    uint64_t last_rx_mono_ns;                     /* any authenticated packet */
     uint64_t tx_epoch, rx_epoch;
     uint64_t mtu;
     uint64_t auth_failures, replays;

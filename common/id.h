@@ -1,4 +1,5 @@
-/* 16-byte random ids (UUID version 4, RFC 9562 section 5.4): lower-case text outside, bytes inside. */
+/* 16-byte random ids (UUID version 4, RFC 9562 section 5.4): lower-case text outside, bytes inside.
+ */
 #ifndef HAWSER_COMMON_ID_H
 #define HAWSER_COMMON_ID_H
 
@@ -13,11 +14,13 @@ struct hw_id {
     uint8_t b[16];
 };
 
-/* A fresh random id. Aborts if the kernel gives no randomness: nothing may go on with a guessable id. */
+/* A fresh random id. Aborts if the kernel gives no randomness: nothing may go on with a guessable
+ * id. */
 struct hw_id id_new(void);
 /* Writes the lower-case text with NUL into out[ID_TEXT_MAX] and returns out. */
 char *id_text(const struct hw_id *id, char out[ID_TEXT_MAX]);
-/* 0, or HW_EINVAL unless `text` is exactly a lower-case UUID of 36 characters. *out only on success. */
+/* 0, or HW_EINVAL unless `text` is exactly a lower-case UUID of 36 characters. *out only on
+ * success. */
 int id_parse(const char *text, struct hw_id *out);
 
 static inline int id_cmp(const struct hw_id *a, const struct hw_id *b)

@@ -1,4 +1,5 @@
-/* Addresses and prefixes of both families. Everything outside is text; inside it is these two types. */
+/* Addresses and prefixes of both families. Everything outside is text; inside it is these two
+ * types. */
 #ifndef HAWSER_COMMON_IPADDR_H
 #define HAWSER_COMMON_IPADDR_H
 
@@ -28,13 +29,14 @@ int ipaddr_parse(const char *text, struct ipaddr *out);
 char *ipaddr_text(const struct ipaddr *a, char out[IPADDR_TEXT_MAX]);
 bool ipaddr_equal(const struct ipaddr *a, const struct ipaddr *b);
 int ipaddr_cmp(const struct ipaddr *a, const struct ipaddr *b);
-/* Loopback, unspecified, link-local, multicast, IPv4 broadcast: nothing a gateway may be reached at. */
+/* Loopback, unspecified, link-local, multicast, IPv4 broadcast: nothing a gateway may be reached
+ * at. */
 bool ipaddr_is_special(const struct ipaddr *a);
 /* 4 → 32, 6 → 128. */
 unsigned ipaddr_bits(const struct ipaddr *a);
 
-/* "ADDR/LEN" with host bits zero, or an address alone for a host prefix; HW_EINVAL otherwise, with the
- * reason in *why (static) when why != NULL. */
+/* "ADDR/LEN" with host bits zero, or an address alone for a host prefix; HW_EINVAL otherwise, with
+ * the reason in *why (static) when why != NULL. */
 int prefix_parse(const char *text, struct prefix *out, const char **why);
 /* Always "ADDR/LEN". Returns out. */
 char *prefix_text(const struct prefix *p, char out[PREFIX_TEXT_MAX]);

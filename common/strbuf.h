@@ -1,5 +1,5 @@
-/* A growing, always NUL-terminated string. After a failed allocation it stays in the error state and
- * strbuf_take returns NULL, so that callers check once at the end. */
+/* A growing, always NUL-terminated string. After a failed allocation it stays in the error state
+ * and strbuf_take returns NULL, so that callers check once at the end. */
 #ifndef HAWSER_COMMON_STRBUF_H
 #define HAWSER_COMMON_STRBUF_H
 
@@ -12,7 +12,10 @@ struct strbuf {
     int failed;
 };
 
-#define STRBUF_INIT {0}
+#define STRBUF_INIT                                                                                \
+    {                                                                                              \
+        0                                                                                          \
+    }
 
 void strbuf_done(struct strbuf *b);
 void strbuf_reset(struct strbuf *b);

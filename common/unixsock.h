@@ -1,4 +1,5 @@
-/* Unix-domain SOCK_SEQPACKET sockets with fd passing and peer credentials (agent <-> dataplane, local control). */
+/* Unix-domain SOCK_SEQPACKET sockets with fd passing and peer credentials (agent <-> dataplane,
+ * local control). */
 #ifndef HAWSER_COMMON_UNIXSOCK_H
 #define HAWSER_COMMON_UNIXSOCK_H
 
@@ -16,11 +17,12 @@ int unixsock_connect(const char *path, struct err *e);
 int unixsock_accept(int listen_fd, struct err *e);
 int unixsock_peer(int fd, uid_t *uid, gid_t *gid, pid_t *pid, struct err *e);
 
-/* Sends one message whole with up to UNIXSOCK_FDS_MAX fds (kept open here). HW_EAGAIN when the buffer is full. */
+/* Sends one message whole with up to UNIXSOCK_FDS_MAX fds (kept open here). HW_EAGAIN when the
+ * buffer is full. */
 int unixsock_send(int fd, const void *data, size_t len, const int *fds, int n_fds, struct err *e);
-/* Receives one message. Returns its length, 0 at end, HW_EAGAIN, or a negative code; HW_ETOOBIG when it was
- * longer than `cap` (it is then dropped). Received fds (close-on-exec) go to fds[], *n_fds in: room, out: number;
- * surplus ones are closed. */
+/* Receives one message. Returns its length, 0 at end, HW_EAGAIN, or a negative code; HW_ETOOBIG
+ * when it was longer than `cap` (it is then dropped). Received fds (close-on-exec) go to fds[],
+ * *n_fds in: room, out: number; surplus ones are closed. */
 ssize_t unixsock_recv(int fd, void *buf, size_t cap, int *fds, int *n_fds, struct err *e);
 
 #endif
