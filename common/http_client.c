@@ -1,5 +1,6 @@
 #include "common/http_client.h"
 #include "common/clock.h"
+#include "common/secret.h"
 #include "common/strbuf.h"
 #include "common/tls.h"
 #include <curl/curl.h>
@@ -35,7 +36,8 @@ struct http_transfer {
     struct http_client *client;
     CURL *easy;
     struct curl_slist *headers;
-    void *body;      /* of the request */
+    void *body; /* of the request; wiped at the end, for it may hold a token's secret */
+    size_t body_len;
     http_done_fn fn; /* one waits on the event loop … */
     void *arg;
     struct http_response *into; /* … or a blocked caller */
@@ -204,6 +206,7 @@ static void free_transfer(struct http_transfer *t)
     if (t->easy)
         curl_easy_cleanup(t->easy);
     curl_slist_free_all(t->headers);
+    secret_wipe(t->body, t->body_len);
     free(t->body);
     strbuf_done(&t->in);
     http_response_done(&t->response);
@@ -297,6 +300,7 @@ static int make_transfer(struct http_client *c, const struct http_request *r,
     t->easy = curl_easy_init();
     if (r->body) {
         t->body = malloc(r->body_len + 1);
+        t->body_len = t->body ? r->body_len : 0;
         if (t->body)
             memcpy(t->body, r->body, r->body_len);
     }

@@ -1,5 +1,6 @@
 #include "common/json.h"
 #include "common/json_scan.h"
+#include "common/secret.h"
 #include <json-c/json.h>
 #include <limits.h>
 #include <math.h>
@@ -77,9 +78,34 @@ int json_parse(const char *text, size_t len, size_t max, struct json_object **ou
     return HW_OK;
 }
 
+/* The strings are json-c's own, which it hands out as const; depth is bounded by the parser and the
+ * writer. */
+static void wipe_strings(struct json_object *v)
+{
+    if (json_object_is_type(v, json_type_string)) {
+        secret_wipe((char *)(uintptr_t)json_object_get_string(v),
+                    (size_t)json_object_get_string_len(v));
+    } else if (json_object_is_type(v, json_type_array)) {
+        for (size_t i = 0; i < json_object_array_length(v); i++)
+            wipe_strings(json_object_array_get_idx(v, i));
+    } else if (json_object_is_type(v, json_type_object)) {
+        json_object_object_foreach(v, key, child)
+        {
+            (void)key;
+            wipe_strings(child);
+        }
+    }
+}
+
 void json_free(struct json_object *doc)
 {
     (void)json_object_put(doc);
+}
+
+void json_free_secret(struct json_object *doc)
+{
+    wipe_strings(doc);
+    json_free(doc);
 }
 
 struct json_at json_root(struct json_object *doc)

@@ -33,6 +33,8 @@ struct json_object; /* json-c's */
  * HW_ENOMEM. Free *out with json_free. */
 int json_parse(const char *text, size_t len, size_t max, struct json_object **out, struct err *e);
 void json_free(struct json_object *doc);
+/* For documents that hold a secret: wipes every string in it first. */
+void json_free_secret(struct json_object *doc);
 
 struct json_at {
     struct json_object *value;
@@ -122,6 +124,7 @@ struct json_writer {
     struct json_object *open[JSON_WRITER_DEPTH]; /* open[0] is the root */
     unsigned depth;
     bool failed;
+    bool secret; /* set it for a text that holds a secret: json_finish then wipes its own copies */
 };
 
 void json_writer_init(struct json_writer *w); /* an open root object */

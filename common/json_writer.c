@@ -1,4 +1,5 @@
 #include "common/json.h"
+#include "common/secret.h"
 #include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,10 @@ void json_writer_init(struct json_writer *w)
 
 void json_writer_done(struct json_writer *w)
 {
-    (void)json_object_put(w->open[0]);
+    if (w->secret)
+        json_free_secret(w->open[0]);
+    else
+        json_free(w->open[0]);
     *w = (struct json_writer){.failed = true};
 }
 
@@ -26,6 +30,8 @@ char *json_finish(struct json_writer *w, size_t *len)
         const char *s = json_object_to_json_string_length(
             w->open[0], JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
         out = s ? strndup(s, n) : NULL;
+        if (w->secret && s)
+            secret_wipe((char *)(uintptr_t)s, n); /* json-c keeps what it printed */
     }
     json_writer_done(w);
     if (out && len)

@@ -85,6 +85,7 @@ char *enrol_token_encode(const struct enrol_token *t)
     struct strbuf b = STRBUF_INIT;
     size_t len;
     json_writer_init(&w);
+    w.secret = true;
     put_urls(&w, &t->urls);
     json_open_array(&w, "pins");
     for (size_t i = 0; i < t->n_pins; i++)
@@ -149,7 +150,7 @@ int enrol_token_decode(const char *text, size_t len, struct enrol_token *out, st
     if (!rc) {
         struct json_at top = json_root(doc);
         rc = decode_token(&top, &t, e);
-        json_free(doc);
+        json_free_secret(doc);
     }
     if (!rc)
         *out = t;
@@ -166,6 +167,7 @@ char *enrol_request_encode(const struct enrol_request *r, size_t *len)
 {
     struct json_writer w;
     json_writer_init(&w);
+    w.secret = true;
     json_put_id(&w, "token_id", &r->token_id);
     put_hex(&w, "secret", r->secret, sizeof r->secret);
     json_put_str(&w, "csr_pem", r->csr_pem);
@@ -220,7 +222,7 @@ int enrol_request_decode(const char *json, size_t len, struct enrol_request *out
     struct json_at top = json_root(doc);
     struct enrol_request r = {0};
     rc = decode_request(&top, &r, e);
-    json_free(doc);
+    json_free_secret(doc);
     if (!rc)
         *out = r;
     secret_wipe(r.secret, sizeof r.secret);

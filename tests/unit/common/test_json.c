@@ -1,5 +1,6 @@
 #include "common/json.h"
 #include "tests/unit/suite.h"
+#include <json-c/json.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,6 +346,33 @@ static void test_writer(void)
     free(text);
 }
 
+/* The values are gone while the document still is there. */
+static void test_secret(void)
+{
+    struct json_object *doc = doc_of("{\"a\":[\"secret one\"],\"b\":{\"c\":\"two\"},\"n\":1}"),
+                       *kept;
+    struct json_at top = json_root(doc), a;
+    const char *one, *two;
+    size_t n;
+    CU_ASSERT_EQUAL_FATAL(json_get_array(&top, "a", 1, &a, &n, &e), HW_OK);
+    struct json_at v = json_element(&a, 0);
+    CU_ASSERT_EQUAL_FATAL(json_as_str(&v, 20, &one, &e), HW_OK);
+    CU_ASSERT_EQUAL_FATAL(json_get_object(&top, "b", &a, &e), HW_OK);
+    CU_ASSERT_EQUAL_FATAL(json_get_str(&a, "c", 20, &two, &e), HW_OK);
+    kept = json_object_get(doc);
+    json_free_secret(doc);
+    CU_ASSERT_EQUAL(memcmp(one, "\0\0\0\0\0\0\0\0\0\0", 10), 0);
+    CU_ASSERT_EQUAL(memcmp(two, "\0\0\0", 3), 0);
+    json_free(kept);
+    struct json_writer w;
+    json_writer_init(&w);
+    w.secret = true;
+    json_put_str(&w, "s", "x");
+    char *text = json_finish(&w, NULL);
+    CU_ASSERT_STRING_EQUAL(text, "{\"s\":\"x\"}");
+    free(text);
+}
+
 static void test_writer_misuse(void)
 {
     struct json_writer w;
@@ -416,20 +444,13 @@ static void test_raw(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"accepted", test_accepted},
-                           {"text made elsewhere", test_raw},
-                           {"refused", test_refused},
-                           {"place of error", test_place_of_error},
-                           {"twice", test_twice},
-                           {"depth and size", test_depth_and_size},
-                           {"members", test_members},
-                           {"long path", test_long_path},
-                           {"integers", test_integers},
-                           {"other types", test_other_types},
-                           {"names", test_names},
-                           {"writer", test_writer},
-                           {"writer misuse", test_writer_misuse},
-                           {"noise", test_noise},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"accepted", test_accepted}, {"text made elsewhere", test_raw},
+                           {"refused", test_refused},   {"place of error", test_place_of_error},
+                           {"twice", test_twice},       {"depth and size", test_depth_and_size},
+                           {"members", test_members},   {"long path", test_long_path},
+                           {"integers", test_integers}, {"other types", test_other_types},
+                           {"names", test_names},       {"writer", test_writer},
+                           {"secret", test_secret},     {"writer misuse", test_writer_misuse},
+                           {"noise", test_noise},       CU_TEST_INFO_NULL};
     return suite_run("json", tests);
 }
