@@ -1,5 +1,6 @@
 #include "common/log.h"
 #include "common/clock.h"
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -115,11 +116,21 @@ int log_limit_pass(struct log_limit *l, uint64_t now_ns, uint64_t *suppressed)
     return 1;
 }
 
+/* A call site's limiter is shared by all threads that come by. */
+static int pass_locked(struct log_limit *l, uint64_t *suppressed)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    int pass = log_limit_pass(l, clock_mono_ns(), suppressed);
+    pthread_mutex_unlock(&lock);
+    return pass;
+}
+
 void log_write_limited(struct log_limit *l, enum log_level level, const char *fmt, ...)
 {
     uint64_t suppressed;
     if ((int)level > atomic_load_explicit(&the_level, memory_order_relaxed) ||
-        !log_limit_pass(l, clock_mono_ns(), &suppressed))
+        !pass_locked(l, &suppressed))
         return;
     char text[LINE_MAX_BYTES];
     va_list ap;

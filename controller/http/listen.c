@@ -32,7 +32,7 @@ static int parse(const char *text, struct ipaddr *a, uint16_t *port, struct err 
 int http_listen(const char *address, struct err *e)
 {
     struct ipaddr a;
-    uint16_t port;
+    uint16_t port = 0;
     int rc = parse(address, &a, &port, e);
     if (rc)
         return rc;

@@ -679,6 +679,7 @@ int http_server_start(const struct http_server_config *c, struct http_server **o
     s->config = *c;
     s->epoll_fd = s->stop_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
+    *out = s; /* before the first request can come, whose handler may use it */
     int rc = start_watcher(s, e);
     for (enum http_listener k = HTTP_PEOPLE; k < HTTP_LISTENERS && !rc; k++) {
         const struct http_listener_config *lc = &c->listeners[k];
@@ -689,10 +690,9 @@ int http_server_start(const struct http_server_config *c, struct http_server **o
     }
     if (rc) {
         http_server_stop(s);
-        return rc;
+        *out = NULL;
     }
-    *out = s;
-    return 0;
+    return rc;
 }
 
 void http_server_counters(struct http_server *s, enum http_listener listener,

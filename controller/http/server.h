@@ -41,6 +41,7 @@ struct http_server_config {
 
 struct http_server;
 
+/* *out is set before the first request can come; NULL on failure. */
 int http_server_start(const struct http_server_config *c, struct http_server **out, struct err *e);
 
 /* Has the handler of a parked request run again. From any thread, at any time; an old ticket does
