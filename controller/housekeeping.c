@@ -67,7 +67,7 @@ int housekeeping_start(struct app *app, struct evloop *loop, struct housekeeping
         return err_set(e, HW_ENOMEM, "out of memory");
     }
     evloop_timer_arm(h->history, HISTORY_EVERY_S * NS_PER_S);
-    evloop_timer_arm(h->renewal, RENEW_EVERY_S * NS_PER_S);
+    evloop_timer_arm(h->renewal, 0); /* the controller may have been off for long */
     *out = h;
     return 0;
 }

@@ -261,13 +261,17 @@ static bool is_due(const struct x509_st *cert, int64_t now_s)
     return now_s >= info.not_before + (info.not_after - info.not_before) / 2;
 }
 
-static int renew_listener(struct ca *ca, int64_t now_s, bool *renewed, struct err *e)
+/* What a renewal takes up. */
+enum renewal { RENEW_MISSING, RENEW_DUE };
+
+static int renew_listener(struct ca *ca, enum renewal what, int64_t now_s, bool *renewed,
+                          struct err *e)
 {
     struct identity i;
     int rc = load_identity(ca->dir, own_listener.file, &i, e);
     if (rc && rc != HW_ENOTFOUND)
         return rc;
-    bool due = rc || is_due(i.cert, now_s);
+    bool due = rc || (what == RENEW_DUE && is_due(i.cert, now_s));
     if (!rc)
         identity_done(&i);
     if (!due)
@@ -276,11 +280,12 @@ static int renew_listener(struct ca *ca, int64_t now_s, bool *renewed, struct er
     return make_own(ca->dir, &own_listener, &ca->gateway_ca, now_s, NULL, e);
 }
 
-static int renew_config(struct ca *ca, int64_t now_s, bool *renewed, struct err *e)
+static int renew_config(struct ca *ca, enum renewal what, int64_t now_s, bool *renewed,
+                        struct err *e)
 {
     pthread_mutex_lock(&ca->lock);
     int rc = 0;
-    if (!ca->config.cert || is_due(ca->config.cert, now_s)) {
+    if (!ca->config.cert || (what == RENEW_DUE && is_due(ca->config.cert, now_s))) {
         struct identity i;
         rc = make_own(ca->dir, &own_config, &ca->gateway_ca, now_s, &i, e);
         if (!rc) {
@@ -313,9 +318,9 @@ static int renew_web(struct ca *ca, int64_t now_s, bool *renewed, struct err *e)
 int ca_renew_own(struct ca *ca, int64_t now_s, bool *renewed, struct err *e)
 {
     *renewed = false;
-    int rc = renew_config(ca, now_s, renewed, e);
+    int rc = renew_config(ca, RENEW_DUE, now_s, renewed, e);
     if (!rc)
-        rc = renew_listener(ca, now_s, renewed, e);
+        rc = renew_listener(ca, RENEW_DUE, now_s, renewed, e);
     if (!rc)
         rc = renew_web(ca, now_s, renewed, e);
     return rc ? err_wrap(e, "renew the controller's certificates") : 0;
@@ -351,8 +356,9 @@ static int open_into(struct ca *ca, const char *dir, int64_t now_s, struct err *
     rc = load_identity(dir, own_config.file, &ca->config, e);
     if (rc && rc != HW_ENOTFOUND)
         return rc;
-    bool renewed;
-    return ca_renew_own(ca, now_s, &renewed, e);
+    bool made = false;
+    rc = renew_config(ca, RENEW_MISSING, now_s, &made, e);
+    return rc ? rc : renew_listener(ca, RENEW_MISSING, now_s, &made, e);
 }
 
 int ca_open(const char *dir, int64_t now_s, struct ca **out, struct err *e)

@@ -1,5 +1,7 @@
 #include "controller/telemetry/status.h"
 #include "common/clock.h"
+#include "common/json.h"
+#include "common/model/report.h"
 #include "controller/store/connection.h"
 #include "controller/store/telemetry.h"
 #include "controller/telemetry/boot_watch.h"
@@ -42,9 +44,31 @@ static bool is_stale(int64_t observed_at, double interval_seconds, int64_t now_s
     return (double)(now_s - observed_at) > (limit > STALE_AFTER_S ? limit : STALE_AFTER_S);
 }
 
+/* The first of the problems with its own system that the gateway tells of; false when there is
+ * none. */
+static bool own_problem(const struct store_telemetry *t, char out[HW_TEXT_MAX + 1])
+{
+    struct json_object *doc;
+    if (json_parse(t->report_json, strlen(t->report_json), REPORT_BODY_MAX, &doc, NULL))
+        return false;
+    struct json_at root = json_root(doc), system, problems;
+    size_t n = 0;
+    int rc = json_get_object(&root, "system", &system, NULL);
+    if (!rc)
+        rc = json_get_array(&system, "problems", REPORT_PROBLEMS_MAX, &problems, &n, NULL);
+    bool found = false;
+    if (!rc && n) {
+        struct json_at first = json_element(&problems, 0);
+        found = json_as_text(&first, out, HW_TEXT_MAX + 1, NULL) == 0;
+    }
+    json_free(doc);
+    return found;
+}
+
 /* By what the gateway itself said last, which is fresh. */
 static void judge_gateway(const struct store_telemetry *t, bool cloned, struct status *s)
 {
+    char problem[HW_TEXT_MAX + 1];
     unsigned links = t->links_up + t->links_degraded + t->links_down;
     if (!t->dataplane_connected)
         say(s, STATUS_DOWN, "the dataplane does not run");
@@ -57,6 +81,8 @@ static void judge_gateway(const struct store_telemetry *t, bool cloned, struct s
             t->links_degraded);
     else if (t->refused_json && strcmp(t->refused_json, "[]") != 0)
         say(s, STATUS_DEGRADED, "refuses a config: %.150s", t->refused_json);
+    else if (own_problem(t, problem))
+        say(s, STATUS_DEGRADED, "%s", problem);
     else if (links)
         say(s, STATUS_UP, "all %u links are up", links);
     else

@@ -1,6 +1,6 @@
 #include "common/clock.h"
 #include "controller/telemetry/boot_watch.h"
-#include "tests/unit/controller/suite.h"
+#include "tests/unit/suite.h"
 
 static struct hw_id id(uint8_t number)
 {

@@ -1,6 +1,6 @@
 #include "controller/planner/buckets.h"
 #include "tests/unit/controller/fleet_fixture.h"
-#include "tests/unit/controller/suite.h"
+#include "tests/unit/suite.h"
 #include <math.h>
 
 static struct bucket_member member(unsigned number, unsigned weight)

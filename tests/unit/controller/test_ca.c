@@ -2,7 +2,7 @@
 #include "common/fsutil.h"
 #include "common/model/signed_doc.h"
 #include "controller/ca/ca.h"
-#include "tests/unit/controller/suite.h"
+#include "tests/unit/suite.h"
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

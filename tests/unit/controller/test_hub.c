@@ -1,5 +1,5 @@
 #include "controller/push/hub.h"
-#include "tests/unit/controller/suite.h"
+#include "tests/unit/suite.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>

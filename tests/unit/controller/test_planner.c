@@ -1,7 +1,7 @@
 /* What must hold for every fleet: random ones with fixed seeds, walked hop by hop. */
 #include "common/dp_proto.h"
 #include "tests/unit/controller/fleet_fixture.h"
-#include "tests/unit/controller/suite.h"
+#include "tests/unit/suite.h"
 #include <stdio.h>
 #include <stdlib.h>
 

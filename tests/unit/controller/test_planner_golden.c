@@ -4,7 +4,7 @@
 #include "common/json.h"
 #include "common/strbuf.h"
 #include "tests/unit/controller/fleet_fixture.h"
-#include "tests/unit/controller/suite.h"
+#include "tests/unit/suite.h"
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
