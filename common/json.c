@@ -212,16 +212,34 @@ int json_get_array(const struct json_at *at, const char *key, size_t max, struct
 {
     struct json_at m;
     int rc = json_member(at, key, &m, e);
-    if (rc != HW_OK)
-        return rc;
-    if (!json_object_is_type(m.value, json_type_array))
-        return json_refuse(&m, e, "an array is expected");
-    size_t len = json_object_array_length(m.value);
+    rc = rc ? rc : json_as_array(&m, max, n, e);
+    if (rc == HW_OK)
+        *out = m;
+    return rc;
+}
+
+int json_as_array(const struct json_at *at, size_t max, size_t *n, struct err *e)
+{
+    if (!json_object_is_type(at->value, json_type_array))
+        return json_refuse(at, e, "an array is expected");
+    size_t len = json_object_array_length(at->value);
     if (len > max)
-        return json_refuse(&m, e, "has %zu elements, at most %zu are allowed", len, max);
-    *out = m;
+        return json_refuse(at, e, "has %zu elements, at most %zu are allowed", len, max);
     *n = len;
     return HW_OK;
+}
+
+int json_each_member(const struct json_at *at, json_member_fn fn, void *arg, struct err *e)
+{
+    int rc = HW_OK;
+    if (!json_object_is_type(at->value, json_type_object))
+        return json_refuse(at, e, "an object is expected");
+    json_object_object_foreach(at->value, key, child)
+    {
+        const struct json_at m = {.value = child, .up = at, .key = key};
+        rc = rc ? rc : fn(arg, &m, e);
+    }
+    return rc;
 }
 
 int json_as_str(const struct json_at *at, size_t max_len, const char **out, struct err *e)

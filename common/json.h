@@ -61,6 +61,10 @@ static inline bool json_has(const struct json_at *at, const char *key)
     return json_presence(at, key) == JSON_SET;
 }
 
+/* Calls fn for each member, in the order of the text, until it fails. */
+typedef int (*json_member_fn)(void *arg, const struct json_at *member, struct err *e);
+int json_each_member(const struct json_at *at, json_member_fn fn, void *arg, struct err *e);
+
 /* Cursor to a member that must be there (null is there). */
 int json_member(const struct json_at *at, const char *key, struct json_at *out, struct err *e);
 int json_get_object(const struct json_at *at, const char *key, struct json_at *out, struct err *e);
@@ -78,6 +82,7 @@ int json_as_str(const struct json_at *at, size_t max_len, const char **out,
 int json_as_uint(const struct json_at *at, uint64_t min, uint64_t max, uint64_t *out,
                  struct err *e);
 int json_as_int(const struct json_at *at, int64_t min, int64_t max, int64_t *out, struct err *e);
+int json_as_array(const struct json_at *at, size_t max, size_t *n, struct err *e);
 int json_as_bool(const struct json_at *at, bool *out, struct err *e);
 int json_as_double(const struct json_at *at, double min, double max, double *out, struct err *e);
 int json_as_id(const struct json_at *at, struct hw_id *out, struct err *e);

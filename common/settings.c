@@ -4,7 +4,6 @@
 #include "common/strbuf.h"
 #include <ctype.h>
 #include <errno.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,10 +156,9 @@ static int set_list_json(const struct settings_row *row, void *out, const struct
                          struct err *e)
 {
     struct settings_list l = {0};
-    int rc = json_object_is_type(at->value, json_type_array)
-                 ? HW_OK
-                 : json_refuse(at, e, "an array of strings is expected");
-    for (size_t i = 0; !rc && i < json_length(at); i++) {
+    size_t n = 0;
+    int rc = json_as_array(at, LIST_MAX, &n, e);
+    for (size_t i = 0; !rc && i < n; i++) {
         struct json_at v = json_element(at, i);
         const char *s = NULL;
         rc = json_as_str(&v, VALUE_MAX, &s, e);
@@ -226,27 +224,28 @@ static const struct settings_row *find_row(const struct settings_row *rows, size
     return NULL;
 }
 
-static int apply_file(const struct settings_row *rows, size_t n_rows, const char *path,
-                      const char *text, struct json_object *doc, void *out, struct err *e)
+struct file_load {
+    const struct settings_row *rows;
+    size_t n_rows;
+    const char *text;
+    void *out;
+};
+
+/* One key of the file; every error says in which line it stands. */
+static int apply_member(void *arg, const struct json_at *at, struct err *e)
 {
-    struct json_at top = json_root(doc);
-    char where[300];
-    if (!json_object_is_type(doc, json_type_object))
-        return err_set(e, HW_EINVAL, "%s: an object is expected", path);
-    json_object_object_foreach(doc, key, value)
-    {
-        const struct settings_row *row = find_row(rows, n_rows, key);
-        const struct json_at at = {.value = value, .up = &top, .key = key};
-        struct err inner = {0};
-        (void)snprintf(where, sizeof where, "%s, line %u", path, line_of(text, key));
-        if (!row)
-            return err_set_field(e, HW_EINVAL, key, "%s: unknown key \"%s\"", where, key);
-        int rc = set_json(row, out, &at, where, &inner);
-        if (rc && strncmp(inner.text, where, strlen(where)) == 0)
-            return err_set_field(e, rc, key, "%s", inner.text);
-        if (rc)
-            return err_set_field(e, rc, key, "%s: %s: %s", where, key, inner.text);
-    }
+    const struct file_load *f = arg;
+    const struct settings_row *row = find_row(f->rows, f->n_rows, at->key);
+    struct err inner = {0};
+    char where[32];
+    (void)snprintf(where, sizeof where, "line %u", line_of(f->text, at->key));
+    if (!row)
+        return err_set_field(e, HW_EINVAL, at->key, "%s: unknown key \"%s\"", where, at->key);
+    int rc = set_json(row, f->out, at, where, &inner);
+    if (rc && strncmp(inner.text, where, strlen(where)) == 0)
+        return err_set_field(e, rc, at->key, "%s", inner.text);
+    if (rc)
+        return err_set_field(e, rc, at->key, "%s: %s: %s", where, at->key, inner.text);
     return HW_OK;
 }
 
@@ -262,13 +261,15 @@ static int load_file(const struct settings_row *rows, size_t n_rows, const char 
     if (rc)
         return rc;
     rc = json_parse(text, len, FILE_MAX, &doc, e);
-    if (rc) {
-        (void)err_wrap(e, "%s", path);
-    } else {
-        rc = apply_file(rows, n_rows, path, text, doc, out, e);
+    if (!rc) {
+        const struct json_at top = json_root(doc);
+        struct file_load f = {rows, n_rows, text, out};
+        rc = json_each_member(&top, apply_member, &f, e);
         json_free(doc);
     }
     free(text);
+    if (rc)
+        (void)err_wrap(e, "%s", path);
     return rc;
 }
 

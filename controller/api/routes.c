@@ -1,5 +1,5 @@
 #include "controller/api/routes.h"
-#include "common/limits.h"
+#include "common/model/report.h"
 #include "controller/agent_api/agent_api.h"
 #include "controller/api/api.h"
 
@@ -55,7 +55,7 @@ const struct http_route routes[] = {
     {HTTP_AGENTS, HTTP_GET,    AGENT "/poll",                    ROLE_AGENT,  agent_api_poll,          0},
     {HTTP_AGENTS, HTTP_GET,    AGENT "/config",                  ROLE_AGENT,  agent_api_config,        0},
     {HTTP_AGENTS, HTTP_GET,    AGENT "/denials",                 ROLE_AGENT,  agent_api_denials,       0},
-    {HTTP_AGENTS, HTTP_POST,   AGENT "/report",                  ROLE_AGENT,  agent_api_report,        HW_REQUEST_BODY_MAX},
+    {HTTP_AGENTS, HTTP_POST,   AGENT "/report",                  ROLE_AGENT,  agent_api_report,        REPORT_BODY_MAX},
 };
 /* clang-format on */
 const size_t routes_count = sizeof routes / sizeof *routes;

@@ -202,6 +202,30 @@ static void test_members(void)
     json_free(doc);
 }
 
+static int note_member(void *arg, const struct json_at *m, struct err *err)
+{
+    char *keys = arg;
+    (void)strcat(keys, m->key);
+    return strcmp(m->key, "c") == 0 ? json_refuse(m, err, "stop") : HW_OK;
+}
+
+static void test_each_member(void)
+{
+    struct json_object *doc = doc_of("{\"b\":1,\"a\":2,\"c\":[1,2],\"d\":3}");
+    struct json_at top = json_root(doc), c;
+    char keys[8] = "";
+    size_t n = 0;
+    CU_ASSERT_EQUAL(json_each_member(&top, note_member, keys, &e), HW_EINVAL);
+    CU_ASSERT_STRING_EQUAL(keys, "bac");
+    CU_ASSERT_STRING_EQUAL(e.field, "c");
+    CU_ASSERT_EQUAL(json_member(&top, "c", &c, &e), HW_OK);
+    CU_ASSERT_EQUAL(json_each_member(&c, note_member, keys, &e), HW_EINVAL);
+    CU_ASSERT_EQUAL(json_as_array(&c, 1, &n, &e), HW_EINVAL);
+    CU_ASSERT(json_as_array(&c, 2, &n, &e) == HW_OK && n == 2);
+    CU_ASSERT_EQUAL(json_as_array(&top, 9, &n, &e), HW_EINVAL);
+    json_free(doc);
+}
+
 static void test_long_path(void)
 {
     char text[400], key[130];
@@ -444,13 +468,22 @@ static void test_raw(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"accepted", test_accepted}, {"text made elsewhere", test_raw},
-                           {"refused", test_refused},   {"place of error", test_place_of_error},
-                           {"twice", test_twice},       {"depth and size", test_depth_and_size},
-                           {"members", test_members},   {"long path", test_long_path},
-                           {"integers", test_integers}, {"other types", test_other_types},
-                           {"names", test_names},       {"writer", test_writer},
-                           {"secret", test_secret},     {"writer misuse", test_writer_misuse},
-                           {"noise", test_noise},       CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"accepted", test_accepted},
+                           {"text made elsewhere", test_raw},
+                           {"refused", test_refused},
+                           {"place of error", test_place_of_error},
+                           {"twice", test_twice},
+                           {"depth and size", test_depth_and_size},
+                           {"members", test_members},
+                           {"each member", test_each_member},
+                           {"long path", test_long_path},
+                           {"integers", test_integers},
+                           {"other types", test_other_types},
+                           {"names", test_names},
+                           {"writer", test_writer},
+                           {"secret", test_secret},
+                           {"writer misuse", test_writer_misuse},
+                           {"noise", test_noise},
+                           CU_TEST_INFO_NULL};
     return suite_run("json", tests);
 }
