@@ -129,8 +129,10 @@ static int reply(struct app *app, const struct hw_id *id, int status, const char
     struct json_writer w;
     json_writer_init(&w);
     put_token(&w, &t);
-    if (text)
+    if (text) {
+        w.secret = true;
         json_put_str(&w, "token", text);
+    }
     http_response_json(res, status, json_finish(&w, NULL));
     return 0;
 }

@@ -48,8 +48,10 @@ void http_response_copy(struct http_response *r, int status, const char *content
                         const void *body, size_t len)
 {
     char *copy = malloc(len + 1);
-    if (copy)
+    if (copy) {
         memcpy(copy, body, len);
+        copy[len] = '\0';
+    }
     http_response_take(r, status, content_type, copy, len);
 }
 

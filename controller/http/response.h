@@ -24,8 +24,8 @@ struct http_response {
 void http_response_done(struct http_response *r);
 /* 204 and the like. */
 void http_response_empty(struct http_response *r, int status);
-/* Takes `body` (malloc'ed). NULL, from encoders that ran out of memory, leaves the response
- * unfilled, which the dispatcher answers. */
+/* Takes `body` (malloc'ed, NUL-terminated behind its `len` bytes). NULL, from encoders that ran out
+ * of memory, leaves the response unfilled, which the dispatcher answers. */
 void http_response_take(struct http_response *r, int status, const char *content_type, char *body,
                         size_t len);
 /* application/json; takes `json`. */

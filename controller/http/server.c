@@ -3,7 +3,7 @@
 #include "common/clock.h"
 #include "common/limits.h"
 #include "common/log.h"
-#include "common/strbuf.h"
+#include "common/secret.h"
 #include "controller/http/listen.h"
 #include "controller/http/problem.h"
 #include "controller/http/tls_identity.h"
@@ -48,8 +48,8 @@ struct exchange {
     struct http_response res;
     struct conn *conn;
     struct MHD_Connection *mhd;
-    struct strbuf body;
-    size_t body_max;
+    char *body; /* of body_cap bytes and a NUL, made whole at once: no copies to wipe elsewhere */
+    size_t body_len, body_cap, body_max;
     enum exchange_state state;
     bool wake; /* woken while running: don't suspend */
     bool gone; /* the client left while parked */
@@ -381,13 +381,21 @@ static struct exchange *exchange_new(struct listener *l, struct MHD_Connection *
     return x;
 }
 
+/* An answer may hold a new token. Bodies are NUL-terminated text. */
+static void wipe_and_free(void *body)
+{
+    secret_wipe(body, strlen(body));
+    free(body);
+}
+
 static enum MHD_Result send_response(struct exchange *x)
 {
     static char none[1]; /* an empty body needs some address */
     struct http_response *res = &x->res;
     struct MHD_Response *r;
     if (res->body) {
-        r = MHD_create_response_from_buffer(res->body_len, res->body, MHD_RESPMEM_MUST_FREE);
+        r = MHD_create_response_from_buffer_with_free_callback(res->body_len, res->body,
+                                                               wipe_and_free);
         if (r)
             res->body = NULL;
     } else {
@@ -422,23 +430,46 @@ static bool too_long_to_read(const struct exchange *x)
     return x->res.status ? len > DRAIN_MAX : len > x->body_max && len > DRAIN_MAX;
 }
 
+/* A request may hold a token's secret. */
+static void body_done(struct exchange *x)
+{
+    secret_wipe(x->body, x->body_len);
+    free(x->body);
+    x->body = NULL;
+    x->body_len = 0;
+}
+
 static void refuse_too_big(struct exchange *x)
 {
     struct err e = {0};
     err_set(&e, HW_ETOOBIG, "the body may have at most %zu bytes here", x->body_max);
     problem_from_err(&x->req, &x->res, &e);
-    strbuf_done(&x->body);
+    body_done(x);
+}
+
+/* Room for the whole body, by Content-Length where it is told. */
+static bool body_room(struct exchange *x)
+{
+    const char *text = http_request_header(&x->req, "Content-Length");
+    unsigned long long len = text ? strtoull(text, NULL, 10) : x->body_max;
+    x->body_cap = len < x->body_max ? (size_t)len : x->body_max;
+    x->body = malloc(x->body_cap + 1);
+    return x->body != NULL;
 }
 
 static void take_body(struct exchange *x, const char *data, size_t len)
 {
     if (x->res.status)
         return;
-    if (len > x->body_max || x->body.len > x->body_max - len) {
+    if (!x->body && !body_room(x)) {
+        http_response_empty(&x->res, 503);
+    } else if (len > x->body_cap - x->body_len) {
         refuse_too_big(x);
-        return;
+    } else {
+        memcpy(x->body + x->body_len, data, len);
+        x->body_len += len;
+        x->body[x->body_len] = '\0';
     }
-    strbuf_add(&x->body, data, len);
 }
 
 /* Runs the handler until it answers or is suspended. */
@@ -500,12 +531,10 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const ch
     if (x->req.parked)
         return resume(l->server, x);
     set_deadline(l->server, x->conn, l->server->config.answer_seconds);
-    if (!x->res.status && x->body.failed)
-        http_response_empty(&x->res, 503);
     if (x->res.status)
         return send_response(x);
-    x->req.body = x->body.len ? strbuf_str(&x->body) : NULL;
-    x->req.body_len = x->body.len;
+    x->req.body = x->body;
+    x->req.body_len = x->body_len;
     return run(l->server, x);
 }
 
@@ -547,7 +576,7 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state,
     if (x->req.on_end)
         x->req.on_end(x->req.on_end_arg, x->req.ticket);
     http_response_done(&x->res);
-    strbuf_done(&x->body);
+    body_done(x);
     free(x);
 }
 
