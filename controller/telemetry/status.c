@@ -73,7 +73,7 @@ static void judge_gateway(const struct store_telemetry *t, bool cloned, struct s
     if (!t->dataplane_connected)
         say(s, STATUS_DOWN, "the dataplane does not run");
     else if (links && t->links_down == links)
-        say(s, STATUS_DOWN, "all %u links are down", links);
+        say(s, STATUS_DOWN, "%u of %u links are down", links, links);
     else if (cloned)
         say(s, STATUS_DEGRADED, "cloned: two machines speak with this gateway's key");
     else if (t->links_down || t->links_degraded)
@@ -84,7 +84,7 @@ static void judge_gateway(const struct store_telemetry *t, bool cloned, struct s
     else if (own_problem(t, problem))
         say(s, STATUS_DEGRADED, "%s", problem);
     else if (links)
-        say(s, STATUS_UP, "all %u links are up", links);
+        say(s, STATUS_UP, "%u of %u links are up", links, links);
     else
         say(s, STATUS_UP, "no links");
 }
@@ -186,7 +186,11 @@ static void judge_link(const struct view *v, size_t n, struct status *s)
     const struct view *worst = &v[0];
     if (n == 2 && badness[v[1].state] > badness[v[0].state])
         worst = &v[1];
-    say(s, worst->state, "%s", worst->row.reason);
+    if (worst->row.reason[0])
+        say(s, worst->state, "%s", worst->row.reason);
+    else
+        say(s, worst->state, "%u of %u tunnels are up", worst->row.tunnels_up,
+            worst->row.tunnels_total);
     seen_by(s, v[0].gateway, v[0].row.observed_at);
     s->tunnels_up = v[0].row.tunnels_up;
     s->tunnels_total = v[0].row.tunnels_total;
