@@ -193,11 +193,20 @@ static int install(struct keylink *l, enum dp_direction direction, struct err *e
     return rc;
 }
 
+/* SAs of an older boot of the peer's dataplane are of no use to anybody. */
+static void retire_other_boots(struct keylink *l, const struct hw_id *peer_boot)
+{
+    for (unsigned i = l->sas.n; i-- > 0;)
+        if (!id_equal(&l->sas.e[i].peer_boot, peer_boot))
+            retire(l, &l->sas.e[i]);
+}
+
 /* At most three inbound SAs a tunnel, the new one included. A standing-by outbound epoch that this
  * one overtakes is given up too. */
 static void make_room(struct keylink *l)
 {
     struct sa_epoch *ep;
+    retire_other_boots(l, &l->x.peer_boot);
     while ((ep = sa_set_surplus(&l->sas)) != NULL)
         retire(l, ep);
     for (unsigned i = 0; i < l->sas.n; i++) {
