@@ -18,9 +18,7 @@ static const char *const members[] = {
 static const char *const liveness_members[] = {"interval_ms", "missed", NULL};
 static const char *const paths[] = {"auto", "private", "public", NULL}; /* enum connection_path */
 
-/* --- JSON
- * -----------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 
 static void put_uint_or_null(struct json_writer *w, const char *key, unsigned v)
 {
@@ -159,8 +157,7 @@ static int read_body(const struct http_request *req, enum body_mode mode,
     return rc;
 }
 
-/* --- rules that need the store
- * -------------------------------------------------------------------------- */
+/* --- rules that need the store --- */
 
 static int site_role_of(struct db *db, const struct hw_id *id, const char *field,
                         enum site_role *out, struct err *e)
@@ -192,8 +189,7 @@ static int check_sites(struct db *db, struct store_connection *c, struct err *e)
     return rc == HW_ENOTFOUND ? 0 : rc;
 }
 
-/* --- handlers
- * ------------------------------------------------------------------------------------------- */
+/* --- handlers --- */
 
 static int reply(struct app *app, const struct hw_id *id, int status, struct http_response *res,
                  struct err *e)

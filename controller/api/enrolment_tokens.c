@@ -22,9 +22,7 @@ static const char *const create_members[] = {"site_id",  "gateway_name",       "
                                              "max_uses", "expires_in_seconds", NULL};
 static const char *const patch_members[] = {"expires_at", NULL};
 
-/* --- JSON
- * -----------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 
 static void put_token(struct json_writer *w, const struct store_token *t)
 {
@@ -110,8 +108,7 @@ static char *make_text(const struct app *app, struct store_token *t)
     return text;
 }
 
-/* --- handlers
- * ------------------------------------------------------------------------------------------- */
+/* --- handlers --- */
 
 /* `text` stands in the reply to the creation alone. */
 static int reply(struct app *app, const struct hw_id *id, int status, const char *text,

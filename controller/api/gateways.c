@@ -21,8 +21,7 @@
 static const char *const members[] = {"name",      "site_id", "size", "port_base",
                                       "endpoints", "weight",  NULL};
 
-/* --- JSON out
- * ------------------------------------------------------------------------------------------- */
+/* --- JSON out --- */
 
 static void put_endpoints(struct json_writer *w, const struct store_gateway *g)
 {
@@ -155,8 +154,7 @@ static int put_gateway(struct json_writer *w, const struct app *app, struct db *
     return rc;
 }
 
-/* --- JSON in
- * -------------------------------------------------------------------------------------------- */
+/* --- JSON in --- */
 
 static int read_endpoint(const struct json_at *array, size_t i, struct store_gateway *g,
                          struct err *e)
@@ -248,8 +246,7 @@ static int check_site(struct db *db, const struct hw_id *id, struct err *e)
                               : rc;
 }
 
-/* --- handlers
- * ------------------------------------------------------------------------------------------- */
+/* --- handlers --- */
 
 static int reply(struct app *app, const struct hw_id *id, int status, struct http_response *res,
                  struct err *e)

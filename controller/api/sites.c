@@ -17,9 +17,7 @@ static const char *const providers[] = {"aws", "azure", "gcp", "oci", "vsphere",
 static const char *const roles[] = {"spoke", "transit", NULL}; /* in the order of enum site_role */
 static const char *const takeovers[] = {"none", "arp", "ecmp", "cloud_routes", NULL};
 
-/* --- JSON
- * -----------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 
 static void put_site(struct json_writer *w, const struct store_site *s)
 {
@@ -138,8 +136,7 @@ static int read_body(const struct http_request *req, enum body_mode mode, struct
     return rc;
 }
 
-/* --- rules that need the store
- * -------------------------------------------------------------------------- */
+/* --- rules that need the store --- */
 
 static int check_overlap(struct db *db, const struct store_site *s, size_t i,
                          const struct prefix pools[OVERLAY_POOLS], struct err *e)
@@ -185,8 +182,7 @@ static int check_role_change(struct db *db, const struct store_site *old,
     return rc;
 }
 
-/* --- handlers
- * ------------------------------------------------------------------------------------------- */
+/* --- handlers --- */
 
 static int reply(struct app *app, const struct hw_id *id, int status, struct http_response *res,
                  struct err *e)

@@ -39,6 +39,8 @@ int http_listen(const char *address, struct err *e)
     struct sockaddr_storage sa;
     socklen_t sa_len = ipaddr_to_sockaddr(&a, port, &sa);
     int one = 1, fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 && errno == EAFNOSUPPORT)
+        return err_set(e, HW_ENOTFOUND, "%s: this machine has no IPv%u", address, a.family);
     if (fd < 0)
         return err_errno(e, errno, "%s: socket", address);
     /* IPv6 alone, so that both families can be listed side by side. */

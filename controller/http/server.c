@@ -83,8 +83,7 @@ struct http_server {
     int stop_fd;
 };
 
-/* --- tickets and parking
- * ------------------------------------------------------------------------------- */
+/* --- tickets and parking --- */
 
 static struct exchange *ticket_find(struct http_server *s, uint64_t ticket)
 {
@@ -171,8 +170,7 @@ static bool suspend(struct http_server *s, struct exchange *x)
     return go;
 }
 
-/* --- the watcher: disconnects of parked connections, and all deadlines
- * ---------------------------------- */
+/* --- the watcher: disconnects of parked connections, and all deadlines --- */
 
 static void check_deadlines(struct http_server *s, uint64_t now)
 {
@@ -228,8 +226,7 @@ static void *watcher_main(void *arg)
     }
 }
 
-/* --- reading a request
- * ---------------------------------------------------------------------------------- */
+/* --- reading a request --- */
 
 static bool has_control(const char *text)
 {
@@ -321,8 +318,7 @@ static size_t unescape(void *arg, struct MHD_Connection *mhd, char *s)
     return len;
 }
 
-/* --- one exchange
- * --------------------------------------------------------------------------------------- */
+/* --- one exchange --- */
 
 static struct conn *conn_of(struct MHD_Connection *mhd)
 {
@@ -538,8 +534,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const ch
     return run(l->server, x);
 }
 
-/* --- notices of libmicrohttpd
- * --------------------------------------------------------------------------- */
+/* --- notices of libmicrohttpd --- */
 
 /* The request line is in: the request's absolute time starts. */
 static void *on_request_line(void *arg, const char *uri, struct MHD_Connection *mhd)
@@ -640,8 +635,7 @@ static void on_log(void *arg, const char *fmt, va_list ap)
     log_debug("http library: %s", text);
 }
 
-/* --- start and stop
- * ------------------------------------------------------------------------------------- */
+/* --- start and stop --- */
 
 static int start_listener(struct http_server *s, enum http_listener kind, const char *address,
                           struct err *e)
@@ -679,6 +673,24 @@ static int start_listener(struct http_server *s, enum http_listener kind, const 
     return 0;
 }
 
+/* A machine without IPv6 is no obstacle as long as another address is there. */
+static int start_listeners(struct http_server *s, enum http_listener kind, struct err *e)
+{
+    const struct http_listener_config *lc = &s->config.listeners[kind];
+    size_t started = 0;
+    int rc = 0;
+    for (size_t i = 0; i < lc->n_addresses; i++) {
+        rc = start_listener(s, kind, lc->addresses[i], e);
+        if (rc == HW_ENOTFOUND)
+            log_warn("not listening on %s: the machine lacks its address family", lc->addresses[i]);
+        else if (rc)
+            return rc;
+        else
+            started++;
+    }
+    return started ? 0 : rc;
+}
+
 static int start_watcher(struct http_server *s, struct err *e)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.u64 = 0};
@@ -714,8 +726,7 @@ int http_server_start(const struct http_server_config *c, struct http_server **o
         const struct http_listener_config *lc = &c->listeners[k];
         if (lc->n_addresses)
             rc = tls_identity_set(k, lc->cert_pem, lc->key_pem, e);
-        for (size_t i = 0; i < lc->n_addresses && !rc; i++)
-            rc = start_listener(s, k, lc->addresses[i], e);
+        rc = rc ? rc : start_listeners(s, k, e);
     }
     if (rc) {
         http_server_stop(s);

@@ -32,8 +32,7 @@ static _Atomic uint64_t parked_ticket;
 static atomic_int ended, park_overs;
 static atomic_uint park_ms = WAIT_MS;
 
-/* --- the application
- * ---------------------------------------------------------------------------------- */
+/* --- the application --- */
 
 static void app_begin(void *arg, struct http_request *req, struct http_response *res,
                       size_t *body_max)
@@ -87,8 +86,7 @@ static void app_handle(void *arg, struct http_request *req, struct http_response
     }
 }
 
-/* --- a client on plain sockets
- * --------------------------------------------------------------------------- */
+/* --- a client on plain sockets --- */
 
 static unsigned free_port(void)
 {
@@ -245,9 +243,7 @@ static bool one_ended(void)
     return ended == 1;
 }
 
-/* --- tests
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- tests --- */
 
 static void test_requests(void)
 {

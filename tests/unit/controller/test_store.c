@@ -117,8 +117,7 @@ static void make_fleet(struct fleet *f)
     CU_ASSERT_EQUAL_FATAL(store_commit(db, NULL), 0);
 }
 
-/* --- the file
- * --------------------------------------------------------------------------------------- */
+/* --- the file --- */
 
 static void test_open(void)
 {
@@ -261,8 +260,7 @@ static void test_seeds_last(void)
     CU_ASSERT_NOT_EQUAL(a[0], a[1]);
 }
 
-/* --- resources
- * -------------------------------------------------------------------------------------- */
+/* --- resources --- */
 
 static void test_site(void)
 {
