@@ -185,11 +185,11 @@ static int add_rules(scmp_filter_ctx f)
         rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, plain_calls[i], 0);
     for (size_t i = 0; rc == 0 && i < sizeof by_second / sizeof by_second[0]; i++)
         rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, by_second[i].call, 1,
-                              SCMP_A1(SCMP_CMP_EQ, by_second[i].value));
+                              SCMP_A1(SCMP_CMP_EQ, by_second[i].value, 0));
     for (size_t i = 0; rc == 0 && i < sizeof socket_options / sizeof socket_options[0]; i++)
         rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(setsockopt), 2,
-                              SCMP_A1(SCMP_CMP_EQ, (uint64_t)socket_options[i].level),
-                              SCMP_A2(SCMP_CMP_EQ, (uint64_t)socket_options[i].name));
+                              SCMP_A1(SCMP_CMP_EQ, (uint64_t)socket_options[i].level, 0),
+                              SCMP_A2(SCMP_CMP_EQ, (uint64_t)socket_options[i].name, 0));
     /* Memory may grow, but nothing in it becomes code. */
     static const int mapping[] = {SCMP_SYS(mmap), SCMP_SYS(mprotect)};
     for (size_t i = 0; rc == 0 && i < 2; i++)
