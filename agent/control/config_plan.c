@@ -76,7 +76,7 @@ static void diff_routes_wanted(struct builder *b, const struct gateway_state *fo
     }
     for (size_t i = 0; i < want->n_routes; i++) {
         const struct state_route *f = route_of(found, &want->routes[i].prefix);
-        if (!f || !f->tun || f->mtu != want->routes[i].mtu)
+        if (want->routes[i].tun && (!f || !f->tun || f->mtu != want->routes[i].mtu))
             add(b, PLAN_ROUTE_SET, i);
     }
 }
@@ -87,11 +87,10 @@ static void diff_routes_gone(struct builder *b, const struct gateway_state *foun
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < found->n_routes; i++) {
             const struct state_route *f = &found->routes[i];
-            if (route_of(want, &f->prefix))
-                continue;
-            if (pass == 0 && f->tun)
+            const struct state_route *w = route_of(want, &f->prefix);
+            if (pass == 0 && f->tun && !(w && w->tun))
                 add(b, PLAN_ROUTE_REMOVE, i);
-            if (pass == 1 && f->backing)
+            if (pass == 1 && f->backing && !w)
                 add(b, PLAN_BACKING_REMOVE, i);
         }
 }

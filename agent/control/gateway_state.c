@@ -111,13 +111,28 @@ static unsigned set_mtu(const struct gateway_config *c, uint32_t set, const uint
     return mtu;
 }
 
+/* By prefix, a route into hawser0 before one without: the first of a prefix stays. */
+static int tun_first(const void *a, const void *b)
+{
+    int by_prefix = state_route_cmp(a, b);
+    if (by_prefix != 0)
+        return by_prefix;
+    return (int)((const struct state_route *)b)->tun - (int)((const struct state_route *)a)->tun;
+}
+
+/* What cannot be reached at present (a disabled link, a gateway not enrolled yet) has the
+ * unreachable route alone: without it the kernel would find another way, and that in plain. */
 static void take_routes(const struct gateway_config *c, const uint32_t *effective,
                         struct gateway_state *s)
 {
     for (size_t i = 0; i < c->n_routes; i++) {
         const struct config_route *r = &c->routes[i];
-        if (r->ingress != DP_CLASS_SITE || r->target != ROUTE_SET)
+        if (r->ingress != DP_CLASS_SITE || r->target == ROUTE_LOCAL)
             continue;
+        if (r->target == ROUTE_UNREACHABLE) {
+            s->routes[s->n_routes++] = (struct state_route){.prefix = r->prefix, .backing = true};
+            continue;
+        }
         unsigned mtu = set_mtu(c, r->set, effective);
         /* An inner IPv6 packet of 1280 bytes always passes (RFC 8200 section 5). */
         if (r->prefix.addr.family == 6 && mtu < TUN_MTU_MIN)
@@ -125,7 +140,7 @@ static void take_routes(const struct gateway_config *c, const uint32_t *effectiv
         s->routes[s->n_routes++] =
             (struct state_route){.prefix = r->prefix, .mtu = mtu, .tun = true, .backing = true};
     }
-    qsort(s->routes, s->n_routes, sizeof *s->routes, state_route_cmp);
+    qsort(s->routes, s->n_routes, sizeof *s->routes, tun_first);
     s->n_routes = unique(s->routes, s->n_routes, sizeof *s->routes, state_route_cmp);
 }
 

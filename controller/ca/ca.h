@@ -29,8 +29,8 @@ int ca_create(const char *dir, int64_t now_s, struct err *e);
 int ca_create_web(const char *dir, const char *const *names, size_t n_names, int64_t now_s,
                   struct err *e);
 
-/* Reads the gateway CA and what it has signed, and makes what an interruption left out. HW_ENOTFOUND when nothing was
- * made. The result may be used by any thread. */
+/* Reads the gateway CA and what it has signed, and makes what an interruption left out.
+ * HW_ENOTFOUND when nothing was made. The result may be used by any thread. */
 int ca_open(const char *dir, int64_t now_s, struct ca **out, struct err *e);
 void ca_free(struct ca *ca);
 

@@ -200,6 +200,29 @@ static void test_repair(void)
     gateway_state_done(&to);
 }
 
+/* What can no longer be reached keeps the unreachable route, and gets its own half back later. */
+static void test_unreachable(void)
+{
+    struct sample s = {.remote_prefixes = 3, .links = 2};
+    struct gateway_state up = state_of(&s, 4, 1438), cut = state_of(&s, 4, 1438);
+    struct config_plan p;
+    cut.routes[1].tun = false;
+    CU_ASSERT_EQUAL_FATAL(config_plan_make(&up, &cut, &p, NULL), 0);
+    CU_ASSERT_EQUAL(p.n_steps, 1);
+    CU_ASSERT_EQUAL(p.steps[0].kind, PLAN_ROUTE_REMOVE);
+    CU_ASSERT_EQUAL(p.steps[0].index, 1);
+    config_plan_done(&p);
+    CU_ASSERT_EQUAL_FATAL(config_plan_make(&cut, &up, &p, NULL), 0);
+    CU_ASSERT_EQUAL(p.n_steps, 1);
+    CU_ASSERT_EQUAL(p.steps[0].kind, PLAN_ROUTE_SET);
+    config_plan_done(&p);
+    CU_ASSERT_EQUAL_FATAL(config_plan_make(&cut, &cut, &p, NULL), 0);
+    CU_ASSERT_EQUAL(p.n_steps, 0);
+    config_plan_done(&p);
+    gateway_state_done(&up);
+    gateway_state_done(&cut);
+}
+
 /* The dataplane's own edge takes what we make. */
 static void test_fib_is_valid(void)
 {
@@ -234,6 +257,7 @@ int main(void)
     CU_add_test(s, "MTU", test_mtu);
     CU_add_test(s, "generation of a table known by name", test_generation);
     CU_add_test(s, "repair", test_repair);
+    CU_add_test(s, "unreachable", test_unreachable);
     CU_add_test(s, "the FIB passes the dataplane's edge", test_fib_is_valid);
     CU_add_test(s, "port base", test_port_base);
     CU_basic_run_tests();

@@ -63,14 +63,12 @@ static void test_apply(void)
     struct sample s = {.remote_prefixes = 3, .links = 2};
     struct gateway_state w = wanted(&s, 1438);
     CU_ASSERT(apply(&w) > 0);
-    CU_ASSERT_STRING_EQUAL(
-        netns_line("ip route show table 18551 10.100.1.0/24 metric 100"),
-        "10.100.1.0/24 dev hawser0 proto 87 scope link linkdown mtu 1438");
+    CU_ASSERT_STRING_EQUAL(netns_line("ip route show table 18551 10.100.1.0/24 metric 100"),
+                           "10.100.1.0/24 dev hawser0 proto 87 scope link linkdown mtu 1438");
     CU_ASSERT_STRING_EQUAL(netns_line("ip route show table 18551 type unreachable 10.100.1.0/24"),
                            "unreachable 10.100.1.0/24 proto 87 metric 65535");
-    CU_ASSERT_STRING_EQUAL(
-        netns_line("ip -6 route show table 18551 fd00:127::1:1 metric 100"),
-        "fd00:127::1:1 dev hawser0 proto 87 linkdown mtu 1438 pref medium");
+    CU_ASSERT_STRING_EQUAL(netns_line("ip -6 route show table 18551 fd00:127::1:1 metric 100"),
+                           "fd00:127::1:1 dev hawser0 proto 87 linkdown mtu 1438 pref medium");
     CU_ASSERT_STRING_EQUAL(
         netns_line("ip -6 route show table 18551 type unreachable | grep -c metric.65535"), "1");
     CU_ASSERT_STRING_EQUAL(netns_line("ip rule show pref 18550 | sort | head -1"),
@@ -110,9 +108,8 @@ static void test_changes(void)
     gateway_state_done(&w);
     w = wanted(&s, 1300);
     CU_ASSERT_EQUAL(apply(&w), 1 + 3);
-    CU_ASSERT_STRING_EQUAL(
-        netns_line("ip route show table 18551 10.100.1.0/24 metric 100"),
-        "10.100.1.0/24 dev hawser0 proto 87 scope link linkdown mtu 1300");
+    CU_ASSERT_STRING_EQUAL(netns_line("ip route show table 18551 10.100.1.0/24 metric 100"),
+                           "10.100.1.0/24 dev hawser0 proto 87 scope link linkdown mtu 1300");
     gateway_state_done(&w);
     s.overlay6 = "fd00:127::2";
     w = wanted(&s, 1300);
