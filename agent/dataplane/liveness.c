@@ -51,18 +51,21 @@ void liveness_stop(struct liveness *l, enum dp_tunnel_reason reason, uint64_t no
     enter(l, DP_TUNNEL_NO_SA, reason, now_ns);
 }
 
-/* A probe is given one interval and, since the path may be longer than that, the time of the last
- * round trip. */
-static uint32_t expire(struct liveness *l, uint64_t now_ns)
+/* A probe is given one interval, and on a path that is long beside it the last round trip too. */
+static uint64_t patience(const struct liveness *l)
 {
     uint64_t interval = l->state == DP_TUNNEL_PROBING ? LIVENESS_FIRST_NS : l->interval_ns;
-    uint64_t patience = interval + l->rtt_ns;
+    return l->rtt_ns < interval / 2 ? interval : interval + l->rtt_ns;
+}
+
+static uint32_t expire(struct liveness *l, uint64_t now_ns)
+{
     uint32_t lost = 0;
     for (; l->oldest_seq != l->next_seq; l->oldest_seq++) {
         struct liveness_probe *p = &l->probe[l->oldest_seq % LIVENESS_PROBES];
         if (p->seq != l->oldest_seq || p->sent_ns == 0)
             continue;
-        if (now_ns - p->sent_ns < patience)
+        if (now_ns - p->sent_ns < patience(l))
             break;
         p->lost = true;
         lost++;

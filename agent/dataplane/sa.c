@@ -37,7 +37,7 @@ int sa_new(const struct aead_provider *aead, const struct dp_sa_install *m, unsi
     const struct esp_suite *suite = esp_suite_by_id(m->suite);
     if (!suite || !(aead->suites & (1u << m->suite)))
         return err_set(e, HW_EINVAL, "suite %u is not run by %s", m->suite, aead->name);
-    if (!window_valid(m->window))
+    if (m->direction == DP_DIR_IN && !window_valid(m->window))
         return err_set(e, HW_EINVAL, "replay window %u", m->window);
     struct sa *sa = aligned_alloc(64, (sizeof *sa + 63) & ~(size_t)63);
     if (!sa)
@@ -61,7 +61,8 @@ int sa_new(const struct aead_provider *aead, const struct dp_sa_install *m, unsi
     sa->link = m->link;
     sa->peer_boot = m->peer_boot;
     set_limits(sa, m);
-    replay_init(&sa->replay, m->window, m->esn != 0);
+    if (m->direction == DP_DIR_IN)
+        replay_init(&sa->replay, m->window, m->esn != 0);
     *out = sa;
     return 0;
 }

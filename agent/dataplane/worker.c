@@ -308,6 +308,9 @@ static void *run(void *arg)
     struct worker *w = arg;
     if (w->cpu >= 0)
         pin(w);
+    char name[16];
+    snprintf(name, sizeof name, "worker-%u", w->index);
+    (void)pthread_setname_np(pthread_self(), name);
     stats_set(&w->st->tid, (uint64_t)gettid());
     while (!w->stop)
         turn(w);
@@ -319,9 +322,6 @@ int worker_start(struct worker *w, struct err *e)
     int rc = pthread_create(&w->thread, NULL, run, w);
     if (rc != 0)
         return err_errno(e, rc, "start worker %u", w->index);
-    char name[16];
-    snprintf(name, sizeof name, "worker-%u", w->index);
-    (void)pthread_setname_np(w->thread, name);
     return 0;
 }
 
