@@ -1,6 +1,7 @@
 #include "agent/control/app.h"
 #include "agent/control/agent_clock.h"
 #include "agent/control/config_apply.h"
+#include "agent/control/config_cycle.h"
 #include "agent/control/config_store.h"
 #include "agent/control/controller_link.h"
 #include "agent/control/ctl.h"
@@ -194,6 +195,15 @@ static const struct keying_handler keying_handler = {
 
 /* ---- enrolled: from here on there is a controller, and configs ---- */
 
+/* Who is denied may have become a peer only now. */
+static void on_config_changed(void *arg)
+{
+    struct app *a = arg;
+    if (controller_link_revoked(a->link))
+        on_denials_changed(a);
+    controller_link_report_soon(a->link);
+}
+
 static int start_enrolled(struct app *a, struct err *e)
 {
     const struct x509_st *ca = identity_ca(a->identity);
@@ -203,19 +213,31 @@ static int start_enrolled(struct app *a, struct err *e)
         rc = config_store_open(dir, identity_gateway_id(a->identity), ca, &a->store, e);
     if (rc < 0)
         return rc;
-    tell_identity(a);
-    on_denials_changed(a);
+    struct config_cycle_params c = {.loop = a->loop,
+                                    .store = a->store,
+                                    .apply = a->apply,
+                                    .boot = a->boot,
+                                    .confirm_timeout_ns = a->settings->confirm_timeout_s * NS_PER_S,
+                                    .changed = on_config_changed,
+                                    .arg = a};
     struct controller_link_params p = {.loop = a->loop,
                                        .settings = a->settings,
                                        .clock = a->clock,
                                        .identity = a->identity,
                                        .store = a->store,
                                        .denials = a->denials,
-                                       .apply = a->apply,
                                        .boot = a->boot,
                                        .handler = &link_handler,
                                        .arg = a};
-    return controller_link_new(&p, &a->link, e);
+    if ((rc = config_cycle_new(&c, &a->cycle, e)) < 0)
+        return rc;
+    p.cycle = a->cycle;
+    if ((rc = controller_link_new(&p, &a->link, e)) < 0)
+        return rc;
+    tell_identity(a);
+    on_denials_changed(a);
+    config_cycle_start(a->cycle);
+    return 0;
 }
 
 static void on_enrolled(void *arg, int status, const struct err *why)
@@ -317,6 +339,7 @@ static void free_modules(struct app *a)
     config_apply_free(a->apply);
     status_free(a->status);
     telemetry_free(a->telemetry);
+    config_cycle_free(a->cycle);
     config_store_free(a->store);
     denials_store_free(a->denials);
     identity_free(a->identity);

@@ -8,6 +8,7 @@
 
 struct agent_clock;
 struct config_apply;
+struct config_cycle;
 struct config_store;
 struct controller_link;
 struct ctl;
@@ -41,6 +42,7 @@ struct app {
     /* NULL until enrolled */
     struct denials_store *denials;
     struct config_store *store;
+    struct config_cycle *cycle;
     struct controller_link *link;
 
     struct ev_timer *tick; /* each second: watchdog, still workers */

@@ -1,8 +1,7 @@
 #include "agent/control/controller_link.h"
 #include "agent/control/agent_clock.h"
-#include "agent/control/config_apply.h"
+#include "agent/control/config_cycle.h"
 #include "agent/control/config_store.h"
-#include "agent/control/confirm.h"
 #include "agent/control/denials_store.h"
 #include "agent/control/identity.h"
 #include "agent/control/settings.h"
@@ -39,18 +38,11 @@ struct controller_link {
     struct http_client *client;
     unsigned client_generation; /* of the identity that it carries */
     struct ev_timer *renewed;   /* a new client must not be made inside a callback of the old one */
-    struct ev_timer *confirm_timer;
-    struct ev_timer *apply_timer; /* config_apply was busy */
     struct lane poll, report, renew;
 
-    struct confirm confirm;
-    uint64_t silent_urls;          /* bits: no answer since the apply */
-    uint64_t applied;              /* newest revision that was in force */
-    struct stored_config *pending; /* to be applied as soon as config_apply is free */
-    bool applying;                 /* config_apply has one of ours */
-    bool contact;                  /* an authenticated exchange since start */
-    bool revoked;                  /* by the controller's word */
-    bool report_again;             /* something changed while a report was under way */
+    bool contact;      /* an authenticated exchange since start */
+    bool revoked;      /* by the controller's word */
+    bool report_again; /* something changed while a report was under way */
 
     enum controller_state state;
     size_t url; /* that answered last, or is tried */
@@ -60,7 +52,6 @@ struct controller_link {
 
 static void start_poll(struct controller_link *l);
 static void start_report(struct controller_link *l);
-static void apply_pending(struct controller_link *l);
 
 const char *controller_state_name(enum controller_state s)
 {
@@ -71,113 +62,6 @@ const char *controller_state_name(enum controller_state s)
 static size_t n_urls(const struct controller_link *l)
 {
     return identity_urls(l->p.identity)->n;
-}
-
-/* ---- confirmation ---- */
-
-static void arm_confirm(struct controller_link *l)
-{
-    uint64_t deadline = confirm_deadline(&l->confirm), now = evloop_now(l->p.loop);
-    if (deadline == 0)
-        evloop_timer_disarm(l->confirm_timer);
-    else
-        evloop_timer_arm(l->confirm_timer, deadline > now ? deadline - now : 0);
-}
-
-static void on_applied(void *arg, uint64_t revision, const struct err *why)
-{
-    struct controller_link *l = arg;
-    struct err e = {0};
-    l->applying = false;
-    if (why) {
-        const struct stored_config *c = config_store_candidate(l->p.store);
-        log_error("config not applied rev=%" PRIu64 ": %s", revision, why->text);
-        /* With nothing else in force there is nothing to fall back to: it is tried again. */
-        if (config_apply_current(l->p.apply) && c && c->doc.revision == revision) {
-            if (config_store_refuse(l->p.store, why->text, &e) < 0)
-                log_error("refusal not stored rev=%" PRIu64 ": %s", revision, e.text);
-        } else if (!config_apply_current(l->p.apply)) {
-            struct stored_config *again =
-                c ? config_store_candidate(l->p.store) : config_store_confirmed(l->p.store);
-            l->pending = again ? stored_config_ref(again) : NULL;
-            evloop_timer_arm(l->apply_timer, 5 * NS_PER_S);
-        }
-    } else {
-        log_info("config in force rev=%" PRIu64, revision);
-        l->applied = revision > l->applied ? revision : l->applied;
-        if (config_store_candidate(l->p.store)) {
-            bool fallback = config_store_confirmed(l->p.store) != NULL;
-            l->silent_urls = 0;
-            confirm_applied(&l->confirm, clock_mono_ns(),
-                            l->p.settings->confirm_timeout_s * NS_PER_S, l->contact && fallback);
-            arm_confirm(l);
-        }
-    }
-    controller_link_report_soon(l);
-}
-
-static void apply_pending(struct controller_link *l)
-{
-    if (!l->pending)
-        return;
-    struct stored_config *c = l->pending;
-    l->pending = NULL;
-    l->applying = true;
-    int rc = config_apply_start(l->p.apply, c, on_applied, l, NULL);
-    if (rc == HW_EAGAIN) {
-        l->applying = false;
-        l->pending = c;
-        evloop_timer_arm(l->apply_timer, 100 * NS_PER_MS);
-        return;
-    }
-    stored_config_unref(c);
-}
-
-static void apply_config(struct controller_link *l, struct stored_config *c)
-{
-    stored_config_unref(l->pending);
-    l->pending = stored_config_ref(c);
-    apply_pending(l);
-}
-
-static void roll_back(struct controller_link *l)
-{
-    struct err e = {0};
-    char reason[HW_TEXT_MAX + 1];
-    const struct stored_config *c = config_store_candidate(l->p.store);
-    struct stored_config *back = config_store_confirmed(l->p.store);
-    if (!c || !back)
-        return;
-    (void)snprintf(reason, sizeof reason,
-                   "no answer from the controller within %" PRIu64 " s after it was applied",
-                   l->p.settings->confirm_timeout_s);
-    log_error("config rolled back rev=%" PRIu64 " to rev=%" PRIu64 ": %s", c->doc.revision,
-              back->doc.revision, reason);
-    if (config_store_refuse(l->p.store, reason, &e) < 0)
-        log_error("refusal not stored: %s", e.text);
-    apply_config(l, back);
-}
-
-static void confirm_candidate(struct controller_link *l)
-{
-    struct err e = {0};
-    const struct stored_config *c = config_store_candidate(l->p.store);
-    if (!c)
-        return;
-    uint64_t revision = c->doc.revision;
-    if (config_store_confirm(l->p.store, &e) < 0) {
-        log_error("config not confirmed on disk: %s", e.text);
-        return;
-    }
-    log_info("config confirmed rev=%" PRIu64, revision);
-    controller_link_report_soon(l);
-}
-
-static void on_confirm_timer(void *arg)
-{
-    struct controller_link *l = arg;
-    if (confirm_tick(&l->confirm, clock_mono_ns()) == CONFIRM_ROLL_BACK)
-        roll_back(l);
 }
 
 /* ---- what every answer means ---- */
@@ -214,28 +98,8 @@ static void take_contact(struct controller_link *l, const struct lane *lane,
     if (lane->url < n_urls(l)) {
         identity_url_good(l->p.identity, identity_urls(l->p.identity)->url[lane->url]);
         l->url = 0; /* the good one now stands first */
-        l->silent_urls = 0;
     }
-    if (confirm_exchange(&l->confirm, lane->started_ns) == CONFIRM_DO)
-        confirm_candidate(l);
-    arm_confirm(l);
-}
-
-static void take_silence(struct controller_link *l, const struct lane *lane,
-                         const struct http_response *r)
-{
-    bool silent = !r->answered;
-    if (silent && l->confirm.waiting && lane->started_ns >= l->confirm.applied_ns) {
-        l->silent_urls |= 1ull << lane->url;
-        /* "Its address" are all of them: one that answers is enough. */
-        silent = l->silent_urls == (1ull << n_urls(l)) - 1;
-    } else if (silent) {
-        return;
-    }
-    if (silent || r->answered)
-        confirm_failure(&l->confirm, lane->started_ns, r->answered);
-    on_confirm_timer(l);
-    arm_confirm(l);
+    config_cycle_exchange(l->p.cycle, lane->started_ns);
 }
 
 /* Common to all lanes: true when the controller itself has answered with `status`. */
@@ -248,7 +112,7 @@ static bool answered(struct lane *lane, const char *what, const struct http_resp
             log_warn("controller not reached: %s: %s", what, r->error);
         l->state = CONTROLLER_UNREACHABLE;
         say_error(l, what, r->error);
-        take_silence(l, lane, r);
+        config_cycle_failure(l->p.cycle, lane->started_ns, r->answered, lane->url, n_urls(l));
         return false;
     }
     take_contact(l, lane, r);
@@ -301,6 +165,16 @@ static void lane_good(struct lane *lane)
 
 /* ---- requests ---- */
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t half_confirm_timeout(const struct controller_link *l)
+{
+    return l->p.settings->confirm_timeout_s * NS_PER_S / 2;
+}
+
 static int make_client(struct controller_link *l, struct err *e)
 {
     struct http_client_params p = {.trust = HTTP_TRUST_CONTROLLER,
@@ -338,10 +212,8 @@ static void start(struct lane *lane, const struct query *q, http_done_fn done)
                              .response_max = q->response_max};
     /* While a new config waits for its confirmation the question is whether the path is cut: a
      * short patience. */
-    if (l->confirm.waiting) {
-        uint64_t patience = l->confirm.timeout_ns / 2;
-        r.connect_timeout_ns = patience < 10 * NS_PER_S ? patience : 10 * NS_PER_S;
-    }
+    if (config_cycle_waiting(l->p.cycle))
+        r.connect_timeout_ns = smaller(10 * NS_PER_S, half_confirm_timeout(l));
     struct err e = {0};
     lane->started_ns = clock_mono_ns();
     lane->transfer = http_client_start(l->client, &r, done, lane, &e);
@@ -389,9 +261,8 @@ static void on_config(void *arg, const struct http_response *r)
         return;
     }
     lane_good(lane);
-    struct stored_config *c = config_store_candidate(l->p.store);
-    log_info("config received rev=%" PRIu64, c->doc.revision);
-    apply_config(l, c);
+    log_info("config received rev=%" PRIu64, config_store_received(l->p.store));
+    config_cycle_received(l->p.cycle);
     start_poll(l);
 }
 
@@ -472,25 +343,11 @@ static void on_poll(void *arg, const struct http_response *r)
         evloop_timer_arm(lane->timer, backoff(lane));
 }
 
-/* A candidate of before a boot waits for a controller: the boot used the confirmed one. */
-static bool resume_candidate(struct controller_link *l)
-{
-    struct stored_config *c = config_store_candidate(l->p.store);
-    const struct stored_config *now = config_apply_current(l->p.apply);
-    if (!l->contact || !c || l->pending || l->applying ||
-        (now && now->doc.revision == c->doc.revision))
-        return false;
-    log_info("config received before the boot is applied rev=%" PRIu64, c->doc.revision);
-    apply_config(l, c);
-    return true;
-}
-
 static void start_poll(struct controller_link *l)
 {
     char path[160], boot[ID_TEXT_MAX];
     if (l->poll.transfer)
         return;
-    (void)resume_candidate(l);
     (void)snprintf(path, sizeof path, "/agent/v1/poll?seen=%" PRIu64 "&denials=%" PRIu64 "&boot=%s",
                    config_store_received(l->p.store), denials_store_number(l->p.denials),
                    id_text(&l->p.boot, boot));
@@ -516,8 +373,8 @@ static void on_report(void *arg, const struct http_response *r)
     if (!answered(lane, "report", r)) {
         lane->url = n_urls(l) > 1 ? (lane->url + 1) % n_urls(l) : 0;
         /* While a config waits to be confirmed, reports are what finds out. */
-        if (l->confirm.waiting && pause > NS_PER_S)
-            pause = NS_PER_S;
+        if (config_cycle_waiting(l->p.cycle))
+            pause = smaller(pause, NS_PER_S);
     } else {
         lane->url = 0;
         if (r->status != 204 && r->status < 500 && r->status != 401 && r->status != 403)
@@ -543,7 +400,7 @@ static void start_report(struct controller_link *l)
         evloop_timer_arm(l->report.timer, l->p.settings->report_interval_s * NS_PER_S);
         return;
     }
-    controller_link_revisions(l, &r->revisions);
+    config_cycle_revisions(l->p.cycle, &r->revisions);
     l->p.handler->fill_report(l->p.arg, r);
     size_t len = 0;
     auto_free char *body = report_encode(r, &len);
@@ -559,8 +416,8 @@ static void start_report(struct controller_link *l)
                       .body_len = len,
                       .timeout_ns = REPORT_TIMEOUT_NS,
                       .response_max = SMALL_BODY_MAX};
-    if (l->confirm.waiting && q.timeout_ns > l->confirm.timeout_ns / 2)
-        q.timeout_ns = l->confirm.timeout_ns / 2;
+    if (config_cycle_waiting(l->p.cycle))
+        q.timeout_ns = smaller(q.timeout_ns, half_confirm_timeout(l));
     start(&l->report, &q, on_report);
 }
 
@@ -662,11 +519,6 @@ static void on_renewed(void *arg)
 
 /* ---- life ---- */
 
-static void on_apply_timer(void *arg)
-{
-    apply_pending(arg);
-}
-
 void controller_link_status(const struct controller_link *l, struct controller_status *out)
 {
     const struct enrol_urls *urls = identity_urls(l->p.identity);
@@ -677,36 +529,11 @@ void controller_link_status(const struct controller_link *l, struct controller_s
                                    .last_error = l->last_error};
 }
 
-void controller_link_revisions(const struct controller_link *l, struct report_revisions *out)
-{
-    const struct report_refused *refused;
-    const struct stored_config *now = config_apply_current(l->p.apply);
-    out->received = config_store_received(l->p.store);
-    out->applied = l->applied;
-    out->in_force = now ? now->doc.revision : 0;
-    out->n_refused = config_store_refused(l->p.store, &refused);
-    if (out->n_refused)
-        memcpy(out->refused, refused, out->n_refused * sizeof *refused);
-}
-
 bool controller_link_revoked(const struct controller_link *l)
 {
     return l->revoked ||
            denials_has(denials_store_get(l->p.denials), identity_gateway_id(l->p.identity),
                        identity_info(l->p.identity)->serial);
-}
-
-/* After a boot only the confirmed config is used; after a restart of the agent alone, the candidate
- * is in force already and stays, its confirmation being waited for anew. */
-static void apply_from_disk(struct controller_link *l)
-{
-    struct stored_config *candidate = config_store_candidate(l->p.store);
-    struct stored_config *confirmed = config_store_confirmed(l->p.store);
-    bool same_boot = candidate && id_equal(&candidate->boot, &l->p.boot);
-    if (candidate && (same_boot || !confirmed))
-        apply_config(l, candidate);
-    else if (confirmed)
-        apply_config(l, confirmed);
 }
 
 static int lane_init(struct controller_link *l, struct lane *lane, ev_timer_fn fn)
@@ -725,11 +552,8 @@ int controller_link_new(const struct controller_link_params *p, struct controlle
     l->p = *p;
     l->state = CONTROLLER_UNREACHABLE;
     l->renewed = evloop_timer_add(p->loop, on_renewed, l);
-    l->confirm_timer = evloop_timer_add(p->loop, on_confirm_timer, l);
-    l->apply_timer = evloop_timer_add(p->loop, on_apply_timer, l);
     int rc = 0;
-    if (!l->renewed || !l->confirm_timer || !l->apply_timer ||
-        lane_init(l, &l->poll, on_poll_timer) < 0 ||
+    if (!l->renewed || lane_init(l, &l->poll, on_poll_timer) < 0 ||
         lane_init(l, &l->report, on_report_timer) < 0 ||
         lane_init(l, &l->renew, on_renew_timer) < 0)
         rc = err_set(e, HW_ENOMEM, "out of memory");
@@ -739,7 +563,6 @@ int controller_link_new(const struct controller_link_params *p, struct controlle
         controller_link_free(l);
         return rc;
     }
-    apply_from_disk(l);
     evloop_timer_arm(l->poll.timer, 0);
     evloop_timer_arm(l->report.timer, NS_PER_S);
     evloop_timer_arm(l->renew.timer, 0);
@@ -759,11 +582,8 @@ void controller_link_free(struct controller_link *l)
         return;
     http_client_free(l->client);
     timer_remove(l->renewed);
-    timer_remove(l->confirm_timer);
-    timer_remove(l->apply_timer);
     timer_remove(l->poll.timer);
     timer_remove(l->report.timer);
     timer_remove(l->renew.timer);
-    stored_config_unref(l->pending);
     free(l);
 }

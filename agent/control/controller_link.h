@@ -16,7 +16,7 @@
 
 struct agent_clock;
 struct agent_settings;
-struct config_apply;
+struct config_cycle;
 struct config_store;
 struct controller_link;
 struct denials_store;
@@ -41,7 +41,7 @@ struct controller_link_params {
     struct identity *identity;
     struct config_store *store;
     struct denials_store *denials;
-    struct config_apply *apply;
+    struct config_cycle *cycle;
     struct hw_id boot; /* the machine's */
     const struct controller_link_handler *handler;
     void *arg;
@@ -63,7 +63,6 @@ struct controller_status {
 /* "connected" "unreachable" "refused" */
 const char *controller_state_name(enum controller_state s);
 void controller_link_status(const struct controller_link *l, struct controller_status *out);
-void controller_link_revisions(const struct controller_link *l, struct report_revisions *out);
 /* This gateway itself is denied: by the denials, or by the controller's own word. */
 bool controller_link_revoked(const struct controller_link *l);
 /* Report soon: something that people wait for has changed. */

@@ -1,6 +1,7 @@
 #include "agent/control/status.h"
 #include "agent/control/agent_clock.h"
 #include "agent/control/config_apply.h"
+#include "agent/control/config_cycle.h"
 #include "agent/control/config_store.h"
 #include "agent/control/controller_link.h"
 #include "agent/control/denials_store.h"
@@ -341,8 +342,8 @@ char *status_json(struct status *s, size_t *len)
     struct report *r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
-    if (app->link)
-        controller_link_revisions(app->link, &r->revisions);
+    if (app->cycle)
+        config_cycle_revisions(app->cycle, &r->revisions);
     status_fill(s, r);
     struct json_writer w;
     json_writer_init(&w);
