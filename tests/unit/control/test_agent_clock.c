@@ -13,8 +13,8 @@ static char path[64];
 static struct agent_clock *make(const char *stored)
 {
     struct agent_clock *c;
-    int rc = stored ? fsutil_write(path, stored, strlen(stored), 0600, NULL)
-                    : fsutil_remove(path, NULL);
+    int rc =
+        stored ? fsutil_write(path, stored, strlen(stored), 0600, NULL) : fsutil_remove(path, NULL);
     CU_ASSERT_EQUAL_FATAL(rc, 0);
     CU_ASSERT_EQUAL_FATAL(agent_clock_new(dir, &c, NULL), 0);
     return c;
