@@ -1,6 +1,7 @@
 #include "agent/control/config_apply.h"
 #include "agent/control/config_plan.h"
 #include "agent/control/dp_apply.h"
+#include "agent/control/fib_image.h"
 #include "agent/control/interfaces.h"
 #include "agent/control/kernel_apply.h"
 #include "agent/control/kernel_state.h"
@@ -257,6 +258,17 @@ static void give_up(struct config_apply *a, const struct err *why)
 
 static void on_dump(void *arg, int status, const struct dp_dump *dump);
 
+/* A dataplane whose state is not known is asked first, and on_dump() goes on. False: there is none
+ * to ask. */
+static bool ask_dataplane(struct config_apply *a)
+{
+    if (a->dp_known || !dp_client_connected(a->p.dp))
+        return false;
+    int rc = dp_client_dump(a->p.dp, on_dump, a, NULL);
+    a->waiting_dump = rc == 0 || rc == HW_EAGAIN; /* one is under way already */
+    return a->waiting_dump;
+}
+
 /* All or nothing: what was in force before is brought back. What a dataplane that refused something
  * has, only a dump can tell. */
 static void fail(struct config_apply *a, const struct err *why)
@@ -270,12 +282,8 @@ static void fail(struct config_apply *a, const struct err *why)
     a->op.cause = *why;
     stored_config_unref(a->op.goal);
     a->op.goal = stored_config_ref(a->current);
-    if (!a->dp_known && dp_client_connected(a->p.dp) &&
-        dp_client_dump(a->p.dp, on_dump, a, NULL) == 0) {
-        a->waiting_dump = true;
-        return;
-    }
-    run(a);
+    if (!ask_dataplane(a))
+        run(a);
 }
 
 /* The last part: what is no longer wanted goes, and then forwarding may be on. */
@@ -312,13 +320,15 @@ static void adopt_dataplane(struct config_apply *a)
     if (w->n_links)
         memcpy(links, w->links, w->n_links * sizeof *links);
     memcpy(fib, w->fib, w->fib_len);
+    /* An equal table was not committed: there the older generation stands on. */
+    if (!fib_image_same(f->fib, f->fib_len, w->fib, w->fib_len))
+        f->fib_generation = w->fib_generation;
     free(f->links);
     free(f->fib);
     f->links = links;
     f->n_links = w->n_links;
     f->fib = fib;
     f->fib_len = w->fib_len;
-    f->fib_generation = w->fib_generation;
     f->has_node = w->has_node;
     f->node = w->node;
     for (size_t i = 0; i < HW_PORTS_PER_GATEWAY; i++) {
@@ -399,16 +409,12 @@ int config_apply_start(struct config_apply *a, struct stored_config *config, con
     return 0;
 }
 
-/* A dataplane whose state is in doubt is asked first; on_dump() goes on. */
 static void on_timer(void *arg)
 {
     struct config_apply *a = arg;
     a->timer_ns = 0;
     if (a->busy)
         a->again = true;
-    else if (!a->dp_known && dp_client_connected(a->p.dp) &&
-             dp_client_dump(a->p.dp, on_dump, a, NULL) == 0)
-        return;
     else if (a->current)
         begin(a, a->current, NULL, NULL);
 }

@@ -167,12 +167,15 @@ int dp_apply_found(const struct dp_dump *dump, struct gateway_state *s, struct e
         links[i] = dump->links[i].set;
     qsort(links, dump->n_links, sizeof *links, state_link_cmp);
     free(s->links);
-    free(s->fib);
     s->links = links;
     s->n_links = dump->n_links;
-    s->fib = NULL;
-    s->fib_len = 0;
-    s->fib_generation = dump->fib.generation;
+    /* The bytes of a table are known as long as it is the one that we committed. */
+    if (s->fib_generation != dump->fib.generation) {
+        free(s->fib);
+        s->fib = NULL;
+        s->fib_len = 0;
+        s->fib_generation = dump->fib.generation;
+    }
     s->has_node = dump->has_node;
     s->node = dump->node;
     s->udp = (struct udp_port_map){0};

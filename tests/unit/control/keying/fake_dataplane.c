@@ -112,8 +112,37 @@ static void set_link(struct fake_dataplane *d, const struct dp_link_set *m)
         d->n_links++;
 }
 
+static void remove_link(struct fake_dataplane *d, const struct dp_link_remove *m)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < d->n_links; i++)
+        if (!id_equal(&d->links[i].link, &m->link))
+            d->links[kept++] = d->links[i];
+    d->n_links = kept;
+}
+
+static void attach_udp(struct fake_dataplane *d, const struct dp_attach_udp *m)
+{
+    unsigned i = 0;
+    while (i < d->n_udps &&
+           (d->udps[i].family != m->family || d->udps[i].port_index != m->port_index))
+        i++;
+    must(i < 2 * HW_PORTS_PER_GATEWAY);
+    d->udps[i] = *m;
+    if (i == d->n_udps)
+        d->n_udps++;
+}
+
 static void dump(struct fake_dataplane *d, uint32_t seq)
 {
+    for (unsigned i = 0; i < d->tun_queues; i++) {
+        struct dp_dump_tun t = {.queue = (uint16_t)i, .queues = d->hello.workers, .mtu = 1500};
+        send_msg(d, DP_DUMP_TUN, seq, &t, sizeof t, -1);
+    }
+    for (unsigned i = 0; i < d->n_udps; i++)
+        send_msg(d, DP_DUMP_UDP, seq, &d->udps[i], sizeof d->udps[i], -1);
+    if (d->has_node)
+        send_msg(d, DP_DUMP_NODE, seq, &d->node, sizeof d->node, -1);
     for (unsigned i = 0; i < d->n_links; i++) {
         struct dp_dump_link l = {.set = d->links[i]};
         send_msg(d, DP_DUMP_LINK, seq, &l, sizeof l, -1);
@@ -132,29 +161,51 @@ static void dump(struct fake_dataplane *d, uint32_t seq)
                                  .esn = s->esn};
         send_msg(d, DP_DUMP_SA, seq, &out, sizeof out, -1);
     }
-    struct dp_dump_fib fib = {.generation = 7};
+    struct dp_dump_fib fib = {.generation = d->generation};
     send_msg(d, DP_DUMP_FIB, seq, &fib, sizeof fib, -1);
     send_msg(d, DP_DUMP_END, seq, NULL, 0, -1);
 }
 
-static void take(struct fake_dataplane *d, const uint8_t *msg)
+static void close_tun(struct fake_dataplane *d)
+{
+    for (unsigned i = 0; i < d->tun_queues; i++)
+        (void)close(d->tun_fd[i]);
+    d->tun_queues = 0;
+}
+
+/* Queues come in order; a new queue 0 begins a new set. */
+static void attach_tun(struct fake_dataplane *d, const struct dp_attach_tun *m, int fd)
+{
+    if (m->queue == 0)
+        close_tun(d);
+    must(m->queue == d->tun_queues);
+    d->tun_fd[d->tun_queues++] = fd;
+}
+
+/* Returns the fd if it is kept, else −1. */
+static int take(struct fake_dataplane *d, const uint8_t *msg, int fd)
 {
     struct dp_header h;
     memcpy(&h, msg, sizeof h);
     d->count[h.type & 255]++;
     if (h.type == DP_DUMP) {
         dump(d, h.seq);
-        return;
+        return -1;
     }
     if (h.type == d->fail_type) {
         ack(d, h.seq, d->fail_status);
-        return;
+        return -1;
     }
     static union {
         struct dp_sa_install install;
         struct dp_sa_switch sw;
         struct dp_sa_retire retire;
         struct dp_link_set link;
+        struct dp_link_remove gone;
+        struct dp_attach_tun tun;
+        struct dp_attach_udp udp;
+        struct dp_node_set node;
+        struct dp_fib_commit fib;
         uint8_t raw[DP_MSG_MAX];
     } body;
     memcpy(body.raw, msg + sizeof h, h.length - sizeof h);
@@ -171,10 +222,27 @@ static void take(struct fake_dataplane *d, const uint8_t *msg)
     case DP_LINK_SET:
         set_link(d, &body.link);
         break;
+    case DP_LINK_REMOVE:
+        remove_link(d, &body.gone);
+        break;
+    case DP_ATTACH_TUN:
+        attach_tun(d, &body.tun, fd);
+        break;
+    case DP_ATTACH_UDP:
+        attach_udp(d, &body.udp);
+        break;
+    case DP_NODE_SET:
+        d->has_node = true;
+        d->node = body.node;
+        break;
+    case DP_FIB_COMMIT:
+        d->generation = body.fib.generation;
+        break;
     default:
         break;
     }
     ack(d, h.seq, 0);
+    return h.type == DP_ATTACH_TUN ? fd : -1;
 }
 
 static void on_readable(void *arg, int fd, unsigned events)
@@ -195,9 +263,10 @@ static void on_readable(void *arg, int fd, unsigned events)
         (void)fprintf(stderr, "fake dataplane: %s\n", e.text);
         abort();
     }
+    int kept = take(d, buf, n_fds > 0 ? fds[0] : -1);
     for (int i = 0; i < n_fds; i++)
-        (void)close(fds[i]);
-    take(d, buf);
+        if (fds[i] != kept)
+            (void)close(fds[i]);
 }
 
 static void on_connect(void *arg, int fd, unsigned events)
@@ -221,7 +290,7 @@ static void on_connect(void *arg, int fd, unsigned events)
 void fake_dataplane_start(struct fake_dataplane *d, struct evloop *loop)
 {
     static unsigned number;
-    *d = (struct fake_dataplane){.loop = loop, .fd = -1};
+    *d = (struct fake_dataplane){.loop = loop, .fd = -1, .generation = 7};
     (void)snprintf(d->path, sizeof d->path, "/tmp/hawser-fake-dp-%d-%u.sock", (int)getpid(),
                    number++);
     d->hello =
@@ -252,11 +321,16 @@ void fake_dataplane_reboot(struct fake_dataplane *d)
     d->hello.boot = id_new();
     d->n_sas = 0;
     d->n_links = 0;
+    close_tun(d);
+    d->n_udps = 0;
+    d->has_node = false;
+    d->generation = 0;
 }
 
 void fake_dataplane_stop(struct fake_dataplane *d)
 {
     fake_dataplane_drop(d);
+    close_tun(d);
     evloop_io_remove(d->listen_io);
     (void)close(d->listen_fd);
     (void)unlink(d->path);

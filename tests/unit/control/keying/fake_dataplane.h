@@ -42,6 +42,13 @@ struct fake_dataplane {
     unsigned max_inbound; /* most inbound SAs of one tunnel ever held at once */
     struct dp_link_set links[16];
     unsigned n_links;
+    unsigned tun_queues; /* attached */
+    int tun_fd[HW_WORKERS_MAX];
+    struct dp_attach_udp udps[2 * HW_PORTS_PER_GATEWAY];
+    unsigned n_udps;
+    bool has_node;
+    struct dp_node_set node;
+    uint64_t generation; /* of the table committed */
     unsigned count[256]; /* requests taken, by type */
     char order[256];     /* order of SA requests: 'i' 'o' installs, 's' switch, 'r' retire */
     unsigned n_order;
