@@ -94,7 +94,7 @@ static void put_range(struct family_ranges *r, uint32_t first, key128 start, uin
 /* One table: sweeps over its sorted prefixes with a stack of those that are open. */
 static struct table build_table(struct family_ranges *r, const struct item *items, size_t n)
 {
-    const struct item *open[129];
+    const struct item *open[129] = {NULL};
     unsigned depth = 0;
     uint32_t first = r->used;
     put_range(r, first, 0, NONE);

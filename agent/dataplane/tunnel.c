@@ -185,9 +185,11 @@ static bool is_epoch(const struct sa *sa, uint64_t epoch)
 
 void tunnel_retire(struct worker *w, struct tunnel *t, uint64_t epoch, bool in, bool out)
 {
-    for (unsigned i = TUNNEL_IN_MAX; in && i-- > 0;) {
-        if (is_epoch(t->in[i], epoch))
-            end_in(w, t, i);
+    if (in) {
+        for (unsigned i = TUNNEL_IN_MAX; i-- > 0;) {
+            if (is_epoch(t->in[i], epoch))
+                end_in(w, t, i);
+        }
     }
     if (out && is_epoch(t->out_next, epoch))
         end_sa(w, &t->out_next);

@@ -440,7 +440,7 @@ int ca_issue_gateway(struct ca *ca, const char *csr_pem, const struct hw_id *gat
     r.subject_key = key;
     struct x509_st *cert = NULL;
     struct ca_issued i = {0};
-    struct x509_info info;
+    struct x509_info info = {0};
     rc = issue_certificate(&r, ca->gateway_ca.cert, ca->gateway_ca.key, &cert, e);
     if (!rc)
         rc = x509_cert_info(cert, &info, e);

@@ -44,7 +44,7 @@ static struct poll_list *ticket_slot(struct hub *h, uint64_t ticket)
 
 static struct poll *find_ticket(struct hub *h, uint64_t ticket)
 {
-    struct poll *p;
+    struct poll *p = NULL;
     LIST_FOREACH(p, ticket_slot(h, ticket), by_ticket)
     {
         if (p->ticket == ticket)
@@ -55,7 +55,7 @@ static struct poll *find_ticket(struct hub *h, uint64_t ticket)
 
 static struct poll *find_gateway(struct hub *h, const struct hw_id *gateway)
 {
-    struct poll *p;
+    struct poll *p = NULL;
     LIST_FOREACH(p, gateway_slot(h, gateway), by_gateway)
     {
         if (id_equal(&p->gateway, gateway))
