@@ -11,6 +11,7 @@
 #include "agent/control/identity.h"
 #include "agent/control/kernel_apply.h"
 #include "agent/control/keying/keying.h"
+#include "agent/control/state_dir.h"
 #include "agent/control/status.h"
 #include "agent/control/sysctl.h"
 #include "agent/control/telemetry.h"
@@ -260,10 +261,29 @@ static void on_enrolled(void *arg, int status, const struct err *why)
     evloop_timer_arm(a->enrol_timer, status == HW_EFORBIDDEN ? ENROL_REFUSED_NS : ENROL_RETRY_NS);
 }
 
+/* `hawser-agent enrol` may have done it beside us. */
+static bool enrolled_on_disk(struct app *a)
+{
+    struct identity *now;
+    if (identity_load(a->settings->state_dir, &now, NULL) < 0)
+        return false;
+    if (!identity_enrolled(now)) {
+        identity_free(now);
+        return false;
+    }
+    identity_free(a->identity);
+    a->identity = now;
+    return true;
+}
+
 static void on_enrol_timer(void *arg)
 {
     struct app *a = arg;
     struct err e = {0};
+    if (enrolled_on_disk(a)) {
+        on_enrolled(a, 0, NULL);
+        return;
+    }
     if (enrol_start(a->loop, a->settings, a->settings->token_file, a->identity, a->clock,
                     on_enrolled, a, &a->enrol, &e) == 0)
         return;
@@ -349,16 +369,17 @@ static void free_modules(struct app *a)
 static int start(struct app *a, struct err *e)
 {
     int rc;
-    if ((rc = fsutil_mkdir(a->settings->state_dir, 0700, e)) < 0 ||
+    if ((rc = state_dir_make(a->settings->state_dir, e)) < 0 ||
         (rc = fsutil_mkdir(a->settings->run_dir, 0755, e)) < 0 ||
         (rc = agent_settings_boot_id(a->settings, &a->boot, e)) < 0 ||
         (rc = evloop_new(&a->loop, e)) < 0 ||
         (rc = evloop_signal(a->loop, SIGTERM, on_signal, a, e)) < 0 ||
         (rc = evloop_signal(a->loop, SIGINT, on_signal, a, e)) < 0 || (rc = make_modules(a, e)) < 0)
         return rc;
-    if (identity_enrolled(a->identity))
+    if (identity_enrolled(a->identity)) {
+        enrol_remove_used_token(a->settings->token_file, a->identity);
         rc = start_enrolled(a, e);
-    else
+    } else
         evloop_timer_arm(a->enrol_timer, 0);
     evloop_timer_arm(a->tick, TICK_NS);
     return rc;

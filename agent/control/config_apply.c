@@ -109,6 +109,22 @@ static bool set_peer_mtu(struct config_apply *a, const struct hw_id *link, uint3
     return true;
 }
 
+/* Links that are gone need no memory. */
+static void forget_peer_mtus(struct config_apply *a)
+{
+    const struct gateway_config *c = &a->current->config;
+    size_t kept = 0;
+    if (a->n_peer_mtus <= 2 * c->n_links)
+        return;
+    for (size_t i = 0; i < a->n_peer_mtus; i++)
+        for (size_t k = 0; k < c->n_links; k++)
+            if (id_equal(&a->peer_mtus[i].link, &c->links[k].id)) {
+                a->peer_mtus[kept++] = a->peer_mtus[i];
+                break;
+            }
+    a->n_peer_mtus = kept;
+}
+
 /* Inner MTU of a link as our underlay allows it; links with the same source share one look-up. */
 static uint32_t own_mtu(struct config_apply *a, const struct gateway_config *c, size_t at,
                         const uint32_t *earlier)
@@ -160,6 +176,8 @@ static int prepare(struct config_apply *a, struct err *e)
     free(effective);
     if (rc < 0)
         return rc;
+    if (!sysctl_has_ipv6())
+        gateway_state_drop_ipv6(&a->want);
     a->tun_index = a->found.tun_index;
     if (a->dumped_queues && a->found.tun_exists)
         a->attached_ifindex = a->tun_index;
@@ -230,6 +248,7 @@ static void succeed(struct config_apply *a)
     if (op.goal != a->current) {
         stored_config_unref(a->current);
         a->current = stored_config_ref(op.goal);
+        forget_peer_mtus(a);
     }
     stored_config_unref(op.goal);
     struct err e = {0};

@@ -20,6 +20,8 @@
 #define BACKOFF_MIN_NS     (1 * NS_PER_S)
 #define BACKOFF_MAX_NS     (60 * NS_PER_S)
 #define RENEW_CHECK_NS     (600 * NS_PER_S)
+#define REPORT_DELAY_NS    (50 * NS_PER_MS) /* what happens together is told together */
+#define REPORT_PAUSE_NS    (1 * NS_PER_S)   /* however much happens */
 #define SMALL_BODY_MAX     (256u << 10)
 #define DENIALS_BODY_MAX   (16u << 20)
 
@@ -385,10 +387,10 @@ static void on_report(void *arg, const struct http_response *r)
             evloop_timer_arm(l->poll.timer, 0);
         }
     }
-    if (l->report_again)
-        pause = 100 * NS_PER_MS;
-    l->report_again = false;
     evloop_timer_arm(lane->timer, pause);
+    if (l->report_again)
+        controller_link_report_soon(l);
+    l->report_again = false;
 }
 
 static void start_report(struct controller_link *l)
@@ -428,10 +430,14 @@ static void on_report_timer(void *arg)
 
 void controller_link_report_soon(struct controller_link *l)
 {
-    if (l->report.transfer)
+    uint64_t now = clock_mono_ns(), next = l->report.started_ns + REPORT_PAUSE_NS;
+    if (l->report.transfer) {
         l->report_again = true;
-    else
-        evloop_timer_arm(l->report.timer, 50 * NS_PER_MS);
+        return;
+    }
+    if (l->report.started_ns == 0 || next < now + REPORT_DELAY_NS)
+        next = now + REPORT_DELAY_NS;
+    evloop_timer_arm(l->report.timer, next - now);
 }
 
 /* ---- renewal ---- */

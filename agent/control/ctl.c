@@ -133,7 +133,7 @@ int ctl_new(struct evloop *loop, const char *run_dir, struct status *status, str
     }
     int rc = agent_path(run_dir, "agent.sock", c->path, sizeof c->path, e);
     if (rc == 0) {
-        c->fd = unixsock_listen(c->path, 0660, (gid_t)-1, e);
+        c->fd = unixsock_listen(c->path, 0600, (gid_t)-1, e);
         rc = c->fd < 0 ? c->fd : 0;
     }
     if (rc == 0) {

@@ -191,7 +191,7 @@ static int take_reply(struct enrol *n, const struct http_response *r, struct err
     rc = enrol_reply_decode(r->body, r->body_len, &reply, e);
     if (rc < 0)
         return rc;
-    rc = identity_install(n->identity, &reply, agent_clock_now(n->clock), e);
+    rc = identity_install(n->identity, &reply, &n->token.id, agent_clock_now(n->clock), e);
     enrol_reply_done(&reply);
     return rc;
 }
@@ -311,4 +311,18 @@ void enrol_free(struct enrol *n)
     secret_wipe(&n->token, sizeof n->token);
     free(n->token_file);
     free(n);
+}
+
+void enrol_remove_used_token(const char *token_file, const struct identity *id)
+{
+    struct enrol_token t;
+    if (read_token(token_file, &t, NULL) < 0)
+        return;
+    if (id_equal(&t.id, identity_token(id)))
+        remove_token(token_file);
+    else
+        log_warn("there is a token, but this gateway is enrolled; to enrol it anew: "
+                 "hawser-agent enrol --token-file %s",
+                 token_file);
+    secret_wipe(&t, sizeof t);
 }

@@ -28,4 +28,7 @@ int enrol_start(struct evloop *loop, const struct agent_settings *s, const char 
 /* Also from `done`. */
 void enrol_free(struct enrol *n);
 
+/* A crash may have left the file of the token that enrolled us. */
+void enrol_remove_used_token(const char *token_file, const struct identity *id);
+
 #endif

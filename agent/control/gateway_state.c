@@ -201,3 +201,23 @@ void gateway_state_done(struct gateway_state *s)
     free(s->fib);
     *s = (struct gateway_state){0};
 }
+
+void gateway_state_drop_ipv6(struct gateway_state *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->n_addresses; i++)
+        if (s->addresses[i].addr.family != 6)
+            s->addresses[kept++] = s->addresses[i];
+    s->n_addresses = kept;
+    kept = 0;
+    for (size_t i = 0; i < s->n_rules; i++)
+        if (s->rules[i].own.family != 6)
+            s->rules[kept++] = s->rules[i];
+    s->n_rules = kept;
+    kept = 0;
+    for (size_t i = 0; i < s->n_routes; i++)
+        if (s->routes[i].prefix.addr.family != 6)
+            s->routes[kept++] = s->routes[i];
+    s->n_routes = kept;
+    memset(s->udp.v6, 0, sizeof s->udp.v6);
+}

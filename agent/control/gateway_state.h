@@ -65,6 +65,9 @@ struct link_mtus {
 int gateway_state_of_config(const struct gateway_config *c, uint64_t revision,
                             struct link_mtus mtus, struct gateway_state *out, struct err *e);
 void gateway_state_done(struct gateway_state *s);
+/* For a kernel without IPv6: its rules, routes and addresses are not wanted (and nothing can leave
+ * by them). */
+void gateway_state_drop_ipv6(struct gateway_state *s);
 
 /* Orders used by the lists above. */
 int state_rule_cmp(const void *a, const void *b);

@@ -15,7 +15,7 @@ struct identity {
     char dir[PATH_MAX];
     struct evp_pkey_st *key;
     bool enrolled;
-    struct hw_id gateway;
+    struct hw_id gateway, token;
     struct x509_st *cert, *ca;
     char *cert_pem, *ca_pem;
     struct x509_info info;
@@ -26,7 +26,7 @@ struct identity {
 /* What identity.json, identity.pem and gateway-ca.pem say, before it becomes the identity in use.
  */
 struct candidate {
-    struct hw_id gateway;
+    struct hw_id gateway, token;
     struct x509_st *cert, *ca;
     char *cert_pem, *ca_pem;
     struct x509_info info;
@@ -63,7 +63,7 @@ static int load_key(struct identity *id, struct err *e)
 
 static int decode_record(const char *text, size_t len, struct candidate *c, struct err *e)
 {
-    static const char *const members[] = {"gateway_id", "urls", NULL};
+    static const char *const members[] = {"gateway_id", "token_id", "urls", NULL};
     struct json_object *doc;
     int rc = json_parse(text, len, RECORD_MAX, &doc, e);
     if (rc < 0)
@@ -73,6 +73,8 @@ static int decode_record(const char *text, size_t len, struct candidate *c, stru
     rc = json_members(&top, members, e);
     if (rc == 0)
         rc = json_get_id(&top, "gateway_id", &c->gateway, e);
+    if (rc == 0 && json_has(&top, "token_id"))
+        rc = json_get_id(&top, "token_id", &c->token, e);
     if (rc == 0)
         rc = json_get_array(&top, "urls", HW_URLS_MAX, &list, &n, e);
     for (size_t i = 0; rc == 0 && i < n; i++) {
@@ -85,11 +87,13 @@ static int decode_record(const char *text, size_t len, struct candidate *c, stru
 }
 
 static int write_record(const struct identity *id, const struct hw_id *gateway,
-                        const struct enrol_urls *urls, struct err *e)
+                        const struct hw_id *token, const struct enrol_urls *urls, struct err *e)
 {
     struct json_writer w;
     json_writer_init(&w);
     json_put_id(&w, "gateway_id", gateway);
+    if (!id_is_zero(token))
+        json_put_id(&w, "token_id", token);
     json_open_array(&w, "urls");
     for (size_t i = 0; i < urls->n; i++)
         json_put_str(&w, NULL, urls->url[i]);
@@ -127,6 +131,7 @@ static void adopt(struct identity *id, struct candidate *c)
     free(id->cert_pem);
     free(id->ca_pem);
     id->gateway = c->gateway;
+    id->token = c->token;
     id->cert = c->cert;
     id->ca = c->ca;
     id->cert_pem = c->cert_pem;
@@ -213,6 +218,11 @@ const struct hw_id *identity_gateway_id(const struct identity *id)
     return &id->gateway;
 }
 
+const struct hw_id *identity_token(const struct identity *id)
+{
+    return &id->token;
+}
+
 const struct evp_pkey_st *identity_key(const struct identity *id)
 {
     return id->key;
@@ -270,7 +280,7 @@ void identity_url_good(struct identity *id, const char *url)
     memmove(id->urls.url[1], id->urls.url[0], at * sizeof id->urls.url[0]);
     memcpy(id->urls.url[0], good, sizeof good);
     struct err e = {0};
-    if (write_record(id, &id->gateway, &id->urls, &e) < 0)
+    if (write_record(id, &id->gateway, &id->token, &id->urls, &e) < 0)
         log_warn_limited("controller address is not stored: %s", e.text);
 }
 
@@ -286,10 +296,28 @@ static int write_text(const struct identity *id, const char *name, const char *t
     return rc < 0 ? rc : fsutil_write(path, text, strlen(text), 0600, e);
 }
 
-int identity_install(struct identity *id, const struct enrol_reply *reply, int64_t now_s,
-                     struct err *e)
+/* What another gateway was told, or another CA has signed, is of no use and in the way: revisions
+ * and numbers begin anew. */
+static int remove_former(const struct identity *id, const struct candidate *c, struct err *e)
+{
+    static const char *const names[] = {"config-confirmed.doc", "config-candidate.doc",
+                                        "config-state.json", "denials.doc"};
+    char path[PATH_MAX];
+    if (id->enrolled && id_equal(&id->gateway, &c->gateway) && strcmp(id->ca_pem, c->ca_pem) == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int rc = path_of(id, names[i], path, e);
+        if (rc < 0 || (rc = fsutil_remove(path, e)) < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int identity_install(struct identity *id, const struct enrol_reply *reply,
+                     const struct hw_id *token, int64_t now_s, struct err *e)
 {
     struct candidate c = {.gateway = reply->gateway_id,
+                          .token = *token,
                           .urls = reply->urls,
                           .cert_pem = strdup(reply->certificate_pem),
                           .ca_pem = strdup(reply->ca_pem)};
@@ -308,11 +336,13 @@ int identity_install(struct identity *id, const struct enrol_reply *reply, int64
     if (rc == 0)
         rc = fsutil_remove(record, e);
     if (rc == 0)
+        rc = remove_former(id, &c, e);
+    if (rc == 0)
         rc = write_text(id, "gateway-ca.pem", c.ca_pem, e);
     if (rc == 0)
         rc = write_text(id, "identity.pem", c.cert_pem, e);
     if (rc == 0)
-        rc = write_record(id, &c.gateway, &c.urls, e);
+        rc = write_record(id, &c.gateway, &c.token, &c.urls, e);
     if (rc < 0) {
         candidate_done(&c);
         (void)err_wrap(e, "install identity");
@@ -327,6 +357,7 @@ int identity_renew(struct identity *id, const char *certificate_pem, int64_t now
     if (!id->enrolled)
         return err_set(e, HW_EINVAL, "not enrolled");
     struct candidate c = {.gateway = id->gateway,
+                          .token = id->token,
                           .urls = id->urls,
                           .cert_pem = strdup(certificate_pem),
                           .ca_pem = strdup(id->ca_pem)};

@@ -46,11 +46,13 @@ void identity_url_good(struct identity *id, const char *url);
 
 bool identity_renewal_due(const struct identity *id, int64_t now_s);
 
-/* Takes an enrolment: the certificate must be of its CA, for our key, and name the gateway.
- * Everything is on disk and fsynced when this returns 0; on failure the former identity stays in
- * use. */
-int identity_install(struct identity *id, const struct enrol_reply *reply, int64_t now_s,
-                     struct err *e);
+/* Takes an enrolment by `token`: the certificate must be of its CA, for our key, and name the
+ * gateway. Configs and denials of another gateway or another CA are removed. Everything is on disk
+ * and fsynced when this returns 0; on failure the former identity stays in use. */
+int identity_install(struct identity *id, const struct enrol_reply *reply,
+                     const struct hw_id *token, int64_t now_s, struct err *e);
+/* The token of the present enrolment; zero when unknown. */
+const struct hw_id *identity_token(const struct identity *id);
 /* The same for a renewal: gateway id, CA and URLs stay. */
 int identity_renew(struct identity *id, const char *certificate_pem, int64_t now_s, struct err *e);
 

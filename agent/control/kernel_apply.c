@@ -27,7 +27,7 @@ static int create_tun(struct nl *n, uid_t owner, int *tun_index, struct err *e)
     bool created;
     int rc = tun_ensure(n, owner, tun_index, &created, e);
     if (rc == 0 && created)
-        sysctl_quiet_tun();
+        sysctl_prepare_tun();
     return rc;
 }
 

@@ -5,10 +5,10 @@
 #include "agent/control/enrol.h"
 #include "agent/control/identity.h"
 #include "agent/control/settings.h"
+#include "agent/control/state_dir.h"
 #include "agent/control/status_text.h"
 #include "common/clock.h"
 #include "common/evloop.h"
-#include "common/fsutil.h"
 #include "common/log.h"
 #include <signal.h>
 #include <stdbool.h>
@@ -158,10 +158,13 @@ static int run_enrol(const struct agent_settings *s)
     struct identity *id = NULL;
     int rc;
     (void)signal(SIGPIPE, SIG_IGN);
-    if ((rc = fsutil_mkdir(s->state_dir, 0700, &e)) == 0 &&
+    if ((rc = state_dir_make(s->state_dir, &e)) == 0 &&
         (rc = agent_clock_new(s->state_dir, &clock, &e)) == 0 &&
         (rc = identity_load(s->state_dir, &id, &e)) == 0)
         rc = enrol_now(s, id, clock, &e);
+    struct err why = {0};
+    if (state_dir_hand_over(s->state_dir, &why) < 0)
+        (void)fprintf(stderr, "hawser-agent: %s\n", why.text);
     if (rc == 0) {
         char text[ID_TEXT_MAX];
         (void)printf("enrolled as gateway %s\n", id_text(identity_gateway_id(id), text));

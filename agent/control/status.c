@@ -72,6 +72,22 @@ static int64_t since_of(struct status *s, const struct hw_id *link, enum report_
     return now;
 }
 
+/* Links that are gone need no memory; it is gone through when more than as many as there are have
+ * gathered. */
+static void forget_others(struct status *s, const struct gateway_config *c)
+{
+    size_t kept = 0;
+    if (s->n_links <= 2 * c->n_links)
+        return;
+    for (size_t i = 0; i < s->n_links; i++)
+        for (size_t k = 0; k < c->n_links; k++)
+            if (id_equal(&s->links[i].link, &c->links[k].id)) {
+                s->links[kept++] = s->links[i];
+                break;
+            }
+    s->n_links = kept;
+}
+
 /* ---- links ---- */
 
 static unsigned tunnels_up(const struct report_link *l)
@@ -149,6 +165,7 @@ static void fill_links(struct status *s, struct report *r)
     r->n_links = c->config.n_links;
     for (size_t i = 0; i < r->n_links; i++)
         fill_link(s, &c->config, &c->config.links[i], &r->links[i]);
+    forget_others(s, &c->config);
 }
 
 /* ---- problems ---- */

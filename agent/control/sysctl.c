@@ -215,10 +215,18 @@ int sysctl_restore(const char *state_dir, struct err *e)
     return fsutil_remove(path, e);
 }
 
-void sysctl_quiet_tun(void)
+void sysctl_prepare_tun(void)
 {
-    /* 1: none (RFC 4862 autoconfiguration off); without IPv6 there is nothing to keep quiet. */
-    (void)write_key("net/ipv6/conf/" HW_TUN_NAME "/addr_gen_mode", "1");
+    if (!sysctl_has_ipv6())
+        return;
+    if (write_key("net/ipv6/conf/" HW_TUN_NAME "/disable_ipv6", "0") < 0)
+        log_warn("IPv6 stays off on " HW_TUN_NAME ": %s", strerror(errno));
+    (void)write_key("net/ipv6/conf/" HW_TUN_NAME "/addr_gen_mode", "1"); /* 1: none */
+}
+
+bool sysctl_has_ipv6(void)
+{
+    return access("/proc/sys/net/ipv6/conf/all", F_OK) == 0;
 }
 
 bool sysctl_forwarding(void)

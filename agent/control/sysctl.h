@@ -17,8 +17,11 @@ int sysctl_apply(const char *state_dir, const struct hw_id *boot,
                  const struct interface_roles *roles, struct err *e);
 /* Puts the saved values back and removes the file. Interfaces that are gone are skipped. */
 int sysctl_restore(const char *state_dir, struct err *e);
-/* hawser0 makes no link-local address by itself; before it comes up. */
-void sysctl_quiet_tun(void);
+/* Before hawser0 comes up: it makes no link-local address by itself, and has IPv6 whatever the
+ * default is. */
+void sysctl_prepare_tun(void);
+/* False when the kernel was started without IPv6. */
+bool sysctl_has_ipv6(void);
 /* Both families forward. */
 bool sysctl_forwarding(void);
 

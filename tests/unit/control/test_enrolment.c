@@ -151,6 +151,26 @@ static void test_good(void)
     server_down();
 }
 
+/* Only the token that enrolled us is known to be used up. */
+static void test_used_token_left(void)
+{
+    char *text;
+    size_t len;
+    fresh();
+    server_up("ca", "good");
+    write_token("ca", 0600, 0);
+    CU_ASSERT_EQUAL(fsutil_read(token_file, 4096, &text, &len, NULL), 0);
+    CU_ASSERT_EQUAL(run(), 0);
+    CU_ASSERT_EQUAL(fsutil_write(token_file, text, len, 0600, NULL), 0);
+    free(text);
+    enrol_remove_used_token(token_file, id);
+    CU_ASSERT_NOT_EQUAL(access(token_file, F_OK), 0);
+    write_token("ca", 0600, 0);
+    enrol_remove_used_token(token_file, id);
+    CU_ASSERT_EQUAL(access(token_file, F_OK), 0);
+    server_down();
+}
+
 /* What others can read is no secret; nothing is sent. */
 static void test_mode(void)
 {
@@ -246,6 +266,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         {"enrols", test_good},
+        {"a used token is left", test_used_token_left},
         {"a token that others can read", test_mode},
         {"another CA than the token's", test_wrong_pin},
         {"the right CA in the wrong hands", test_impostor},

@@ -11,6 +11,7 @@
 
 static char dir[64];
 static struct identity *id;
+static const struct hw_id token = {{7}};
 static struct err e;
 
 static void sh(const char *command)
@@ -65,7 +66,7 @@ static int install(const char *ca, const char *gateway, const char *claimed)
     CU_ASSERT_EQUAL(fsutil_read(pki_path("ca.pem"), 65536, &r.ca_pem, &len, &e), 0);
     CU_ASSERT_EQUAL(id_parse(claimed, &r.gateway_id), 0);
     e = (struct err){0};
-    int rc = identity_install(id, &r, clock_wall_s(), &e);
+    int rc = identity_install(id, &r, &token, clock_wall_s(), &e);
     enrol_reply_done(&r);
     return rc;
 }
@@ -96,6 +97,7 @@ static void test_install(void)
     CU_ASSERT(identity_enrolled(id));
     CU_ASSERT_STRING_EQUAL(id_text(identity_gateway_id(id), text), PKI_GATEWAY_A);
     CU_ASSERT_EQUAL(identity_urls(id)->n, 3);
+    CU_ASSERT(id_equal(identity_token(id), &token));
     CU_ASSERT(!identity_renewal_due(id, clock_wall_s()));
     CU_ASSERT(identity_renewal_due(id, clock_wall_s() + IDENTITY_RENEW_AFTER_S + 1));
     sh("for f in identity.pem gateway-ca.pem identity.json; do test $(stat -c %a $S/$f) = 600; "
@@ -172,6 +174,18 @@ static void test_half_written(void)
     sh("cmp $S/identity.key $S/before");
 }
 
+/* What was kept for the same gateway stays; what another was told goes. */
+static void test_enrolled_anew(void)
+{
+    fresh();
+    CU_ASSERT_EQUAL(install("ca", PKI_GATEWAY_A, PKI_GATEWAY_A), 0);
+    sh("touch $S/config-confirmed.doc $S/config-state.json $S/denials.doc");
+    CU_ASSERT_EQUAL(install("ca", PKI_GATEWAY_A, PKI_GATEWAY_A), 0);
+    sh("test -e $S/config-confirmed.doc -a -e $S/config-state.json -a -e $S/denials.doc");
+    CU_ASSERT_EQUAL(install("ca", PKI_GATEWAY_B, PKI_GATEWAY_B), 0);
+    sh("test ! -e $S/config-confirmed.doc -a ! -e $S/config-state.json -a ! -e $S/denials.doc");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -181,6 +195,7 @@ int main(void)
         {"renewal", test_renew},
         {"the good address stands first", test_good_url_first},
         {"half an enrolment", test_half_written},
+        {"enrolled anew", test_enrolled_anew},
         CU_TEST_INFO_NULL,
     };
     pki_up();

@@ -1,0 +1,14 @@
+/* The state directory as a whole: who owns it. */
+#ifndef HAWSER_AGENT_CONTROL_STATE_DIR_H
+#define HAWSER_AGENT_CONTROL_STATE_DIR_H
+
+#include "common/err.h"
+
+/* Makes the directory unless it is there. */
+int state_dir_make(const char *dir, struct err *e);
+/* When root has enrolled this machine (cloud-init does), the service must be able to read the
+ * result: the directory and its files go to the directory's owner, or, where root has just made it,
+ * to the user hawser-agent. Does nothing for other users. */
+int state_dir_hand_over(const char *dir, struct err *e);
+
+#endif
