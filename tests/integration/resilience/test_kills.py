@@ -65,8 +65,8 @@ class Kills(unittest.TestCase):
                     self.assertLess(stream.stop()["worst"], DATAPLANE_BACK)
                 after = self.keys()
                 self.assertNotEqual(after[name][0], before[name][0])
-                old = {link: epoch for link, epoch, _ in before[name][1]}
-                for link, epoch, _ in after[name][1]:
+                old = {link: epoch for link, epoch in before[name][1]}
+                for link, epoch in after[name][1]:
                     self.assertGreater(epoch, old[link])
 
     def test_reboot_while_the_controller_is_down(self):
