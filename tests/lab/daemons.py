@@ -29,6 +29,7 @@ BINARIES = {
     "hawser-dataplane-launch": "agent/launcher",
 }
 BIN_DIR = "/run/hawser-lab/bin"
+KEYLOG = "/var/lib/hawser/keylog"
 # Where a node sees its own directories: mount points on the machine, private per node.
 MOUNTS = {"run": "/run/hawser", "lib": "/var/lib/hawser", "etc": "/etc/hawser"}
 
@@ -105,9 +106,10 @@ def log_tail(name, process, lines=12):
     return "\n".join([f"--- last lines of {process} on {name}:"] + (text or ["(nothing)"]))
 
 
-def detach(argv, log, keep_fds=()):
+def detach(argv, log, keep_fds=(), extra_environment=None):
     """Starts a program as a child of nobody here (double fork), in a session of its own; returns its pid."""
-    environment = {k: v for k, v in os.environ.items()
+    environment = {**(extra_environment or {})}
+    environment |= {k: v for k, v in os.environ.items()
                    if k in ("PATH", "LANG", "TZ", "HAWSER_TEST_RUN") or k.endswith("SAN_OPTIONS")}
     read_end, write_end = os.pipe()
     child = os.fork()
@@ -175,13 +177,26 @@ def start(name, process):
     supervisor = current["nodes"][name]["pids"]["supervisor"]
     program = {"agent": "hawser-agent", "controller": "hawser-controller"}[process]
     caps = AGENT_CAPS if process == "agent" else ()
+    environment = {}
+    if process == "agent" and keylog_wanted():
+        program = "hawser-agent-keylog"
+        environment["HAWSER_KEYLOG_FILE"] = KEYLOG
     argv = [*enter(name, supervisor), *as_user(process, caps), f"{BIN_DIR}/{program}",
             "--config", f"/etc/hawser/{process}.json"]
-    if process == "agent" and (node_dir(name) / "etc" / "keylog").exists():
-        argv[argv.index(f"{BIN_DIR}/hawser-agent")] = f"{BIN_DIR}/hawser-agent-keylog"
-    pid = detach(argv, log_file(name, process))
+    pid = detach(argv, log_file(name, process), extra_environment=environment)
     state.set_pid(name, process, pid)
     return pid
+
+
+def keylog_wanted():
+    """Set by lab.Options(keylog=True): agents of a build for tests, which write their SA keys to a file."""
+    return (state.DIR / "keylog").exists()
+
+
+def read_keylog(name):
+    """[{link, tunnel, direction, spi, suite, epoch, key, salt}] of a gateway."""
+    path = node_dir(name) / "lib" / pathlib.Path(KEYLOG).name
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def alive(pid, ns):

@@ -234,6 +234,8 @@ def bring_up(options):
     daemons.stage(build)
     lifetime.make_mount_points()
     BUILD.write_text(f"{build}\n")
+    if options.keylog:
+        (state.DIR / "keylog").touch()
     state.save(first_state(topology, options))
     say(f"lab: network {topology.name}, underlay MTU {options.mtu}" + (", strict wire" if options.strict_wire else ""))
     network.build(topology, options.mtu, options.strict_wire, lifetime.ALLOWED_CC)
@@ -255,7 +257,7 @@ class Options:
     """What `lab up` can be told; tests give more."""
 
     def __init__(self, topology, mtu=1500, tunnels=8, suite="aes-256-gcm", strict_wire=False, build=None,
-                 agent_settings=None, dataplane_settings=None, controller_settings=None):
+                 agent_settings=None, dataplane_settings=None, controller_settings=None, keylog=False):
         self.topology = topology
         self.mtu = mtu
         self.tunnels = tunnels
@@ -265,6 +267,7 @@ class Options:
         self.agent_settings = agent_settings
         self.dataplane_settings = dataplane_settings
         self.controller_settings = controller_settings
+        self.keylog = keylog
 
 
 def up(options, stay=False):
