@@ -156,6 +156,8 @@ def start_supervisor(node, build):
     """The process that holds the node's mount namespace, and at a gateway keeps its dataplane running."""
     base = node_dir(node.name)
     steps = ["umount -l /sys && mount -t sysfs sysfs /sys"]
+    # A node of its own: who may open the machine's differs (udev says everybody).
+    steps.append("mount -t tmpfs -o mode=755 tmpfs /dev/net && mknod -m 666 /dev/net/tun c 10 200")
     steps += [f"mount --bind {base / sub} {point}" for sub, point in MOUNTS.items()]
     steps += [f"mount --bind {build / 'lab-bin'} {BIN_DIR}", 'exec "$@"']
     command = []
