@@ -270,9 +270,9 @@ class Options:
         self.keylog = keylog
 
 
-def up(options, stay=False):
-    """Brings a lab up; on failure takes it down again. With `stay` it outlives this process; else the lock
-    stays with the caller, whose death leaves a lab that the next `up` removes."""
+def up(options, stay=False, keep=False):
+    """Brings a lab up; on failure takes it down again, or with `keep` leaves it to be looked at. With `stay` it
+    outlives this process; else the lock stays with the caller, whose death leaves a lab that the next `up` removes."""
     if os.geteuid() != 0:
         raise LabError("the lab needs root: it makes network namespaces")
     Topology(options.topology)
@@ -283,7 +283,10 @@ def up(options, stay=False):
     try:
         lab = bring_up(options)
     except BaseException:
-        lifetime.release(lock_fd)
+        if keep:
+            lifetime.keep(lock_fd)
+        else:
+            lifetime.release(lock_fd)
         raise
     lab.lock_fd = lock_fd
     if stay:
