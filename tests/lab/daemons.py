@@ -124,8 +124,11 @@ def detach(argv, log, keep_fds=(), extra_environment=None):
             out = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             os.dup2(out, 1)
             os.dup2(out, 2)
-            for fd in keep_fds:
-                os.set_inheritable(fd, True)
+            # Nothing of the caller's stays open in a daemon, not even what its own caller left open.
+            for fd in map(int, os.listdir("/proc/self/fd")):
+                if fd > 2:
+                    with contextlib.suppress(OSError):
+                        os.set_inheritable(fd, fd in keep_fds)
             os.chdir("/")
             os.execvpe(argv[0], argv, environment)
         finally:
