@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 
 import netns
 from expect import wait_for
@@ -20,7 +21,7 @@ class Capture:
         enter = list(prefix) or ["nsenter", f"--net={netns.path(ns)}"]
         # Unprivileged after opening the device would need a user that may write the file.
         self.process = subprocess.Popen(
-            [*enter, "tcpdump", "-Z", "root", "-n", "-U", "-i", interface, "-s", str(snap), "-B", "32768",
+            [*enter, "tcpdump", "-Z", "root", "-n", "-U", "--immediate-mode", "-i", interface, "-s", str(snap), "-B", "32768",
              "-w", self.file, expression],
             stdout=subprocess.DEVNULL, stderr=self.errors)
         wait_for("tcpdump to listen", lambda: "listening on" in self.said(), 10, 0.05)
@@ -32,6 +33,7 @@ class Capture:
     def stop(self):
         """Ends the capture; returns how many packets the kernel could not deliver to it."""
         if self.process.poll() is None:
+            time.sleep(0.3)  # what lies in the kernel's buffer has to be read; nothing tells when it is
             self.process.send_signal(signal.SIGINT)
             self.process.wait(15)
         found = re.search(r"(\d+) packets? dropped by kernel", self.said())

@@ -24,6 +24,11 @@ def current():
     return _current
 
 
+def note(text):
+    """A measured figure, shown beside the outcome of the test that took it."""
+    print(f"      {text}", flush=True)
+
+
 def wants(module):
     """What decides which lab a file runs on."""
     return json.dumps([getattr(module, "TOPOLOGY", None), getattr(module, "OPTIONS", {})], sort_keys=True)

@@ -1,10 +1,12 @@
 """Traffic between the end hosts: a load, and a meter of how long it was interrupted."""
 import json
+import select
 import subprocess
 import sys
 
 import measure
 from expect import wait_for
+from netns import LabError
 
 # Runs on the receiving host: counts datagrams and prints, once told to by a line on stdin, the longest gap
 # between two arrivals and how many came.
@@ -13,13 +15,15 @@ import json, select, socket, sys, time
 sock = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
 sock.bind((sys.argv[1], int(sys.argv[2])))
 print("ready", flush=True)
-last, worst, count, first = None, 0.0, 0, None
+last, worst, count = None, 0.0, 0
 while True:
     ready, _, _ = select.select([sock, sys.stdin], [], [], 0.5)
     now = time.monotonic()
     if sock in ready:
         sock.recv(65536)
         count += 1
+        if count == 1:
+            print("flowing", flush=True)
         if last is not None:
             worst = max(worst, now - last)
         last = now
@@ -46,17 +50,26 @@ PATTERN = "HAWSER-KNOWN-PLAINTEXT-0123456789"
 
 
 class Stream:
-    """A datagram every 5 ms from the first host to the last; stop() tells the longest gap in seconds."""
+    """A datagram every 5 ms from the first host to the last, flowing once made; stop() tells the longest gap in
+    seconds and how many came."""
 
     def __init__(self, lab, family=4, port=9000):
         near, far = measure.ends(lab)
         address = measure.addresses(lab, family)[0]
         self.receiver = lab.popen(far, sys.executable, "-c", RECEIVER, address, str(port), stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True)
-        self.receiver.stdout.readline()
+        self.said("ready")
         self.sender = lab.popen(near, sys.executable, "-c", SENDER, address, str(port), PATTERN,
                                 stdin=subprocess.DEVNULL)
         self.result = None
+        self.said("flowing")
+
+    def said(self, word, timeout=15):
+        ready, _, _ = select.select([self.receiver.stdout], [], [], timeout)
+        line = self.receiver.stdout.readline().strip() if ready else ""
+        if line != word:
+            self.receiver.kill()
+            raise LabError(f"receiving host: {word} expected within {timeout} s, not {line!r}")
 
     def stop(self):
         if self.result is None:
