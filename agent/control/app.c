@@ -168,8 +168,10 @@ static void on_link_changed(void *arg, const struct hw_id *link)
 {
     struct app *a = arg;
     struct keying_link_status k;
-    if (keying_status(a->keying, link, &k) == 0)
+    if (keying_status(a->keying, link, &k) == 0) {
         config_apply_peer_mtu(a->apply, link, k.peer_mtu);
+        config_apply_link_connection(a->apply, link, k.state == KEYING_CONNECTED ? k.epoch : 0);
+    }
     if (a->link)
         controller_link_report_soon(a->link);
 }
@@ -177,10 +179,7 @@ static void on_link_changed(void *arg, const struct hw_id *link)
 static void on_peer_mtu(void *arg, const struct hw_id *link, const struct prefix *prefix,
                         uint32_t mtu)
 {
-    char id[ID_TEXT_MAX], text[PREFIX_TEXT_MAX];
-    (void)arg;
-    log_debug("link=%s onward mtu=%" PRIu32 " prefix=%s", id_text(link, id), mtu,
-              prefix_text(prefix, text));
+    config_apply_onward(((struct app *)arg)->apply, link, prefix, mtu);
 }
 
 static int64_t trusted_now(void *arg)

@@ -6,11 +6,11 @@
 #include "agent/control/kernel_apply.h"
 #include "agent/control/kernel_state.h"
 #include "agent/control/keying/keying.h"
+#include "agent/control/link_mtu.h"
 #include "agent/control/netlink/link.h"
 #include "agent/control/settings.h"
 #include "agent/control/sysctl.h"
 #include "agent/control/tun_create.h"
-#include "agent/control/underlay.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include <inttypes.h>
@@ -25,13 +25,8 @@
 #define SOON_NS  (30 * NS_PER_MS)
 #define PAUSE_NS (500 * NS_PER_MS)
 #define RETRY_NS (5 * NS_PER_S)
-/* Until the underlay has its address its MTU is guessed. */
-#define USUAL_MTU 1500u
-
-struct peer_mtu {
-    struct hw_id link;
-    uint32_t mtu;
-};
+/* Time that a peer has after a new connection to say its limits again. */
+#define STALE_NS (5 * NS_PER_S)
 
 struct config_apply {
     struct config_apply_params p;
@@ -54,9 +49,8 @@ struct config_apply {
     int tun_index;
 
     struct stored_config *current; /* in force */
-    struct peer_mtu *peer_mtus;
-    size_t n_peer_mtus;
-    uint32_t *own_mtus; /* of the goal's links, in the config's order */
+    struct link_mtu *mtus;
+    struct ev_timer *stale_timer; /* limits beyond peers that were not said again */
 
     bool busy, again, stopped;
     struct operation {
@@ -84,96 +78,14 @@ static void look_again(struct config_apply *a, uint64_t delay_ns)
     evloop_timer_arm(a->timer, due > now ? due - now : 0);
 }
 
-static uint32_t peer_mtu_of(const struct config_apply *a, const struct hw_id *link)
-{
-    for (size_t i = 0; i < a->n_peer_mtus; i++)
-        if (id_equal(&a->peer_mtus[i].link, link))
-            return a->peer_mtus[i].mtu;
-    return 0;
-}
-
-/* True when it is news. Without memory the own MTU rules until the peer says it again. */
-static bool set_peer_mtu(struct config_apply *a, const struct hw_id *link, uint32_t mtu)
-{
-    for (size_t i = 0; i < a->n_peer_mtus; i++)
-        if (id_equal(&a->peer_mtus[i].link, link)) {
-            bool news = a->peer_mtus[i].mtu != mtu;
-            a->peer_mtus[i].mtu = mtu;
-            return news;
-        }
-    struct peer_mtu *grown = realloc(a->peer_mtus, (a->n_peer_mtus + 1) * sizeof *grown);
-    if (!grown)
-        return false;
-    a->peer_mtus = grown;
-    a->peer_mtus[a->n_peer_mtus++] = (struct peer_mtu){*link, mtu};
-    return true;
-}
-
-/* Links that are gone need no memory. */
-static void forget_peer_mtus(struct config_apply *a)
-{
-    const struct gateway_config *c = &a->current->config;
-    size_t kept = 0;
-    if (a->n_peer_mtus <= 2 * c->n_links)
-        return;
-    for (size_t i = 0; i < a->n_peer_mtus; i++)
-        for (size_t k = 0; k < c->n_links; k++)
-            if (id_equal(&a->peer_mtus[i].link, &c->links[k].id)) {
-                a->peer_mtus[kept++] = a->peer_mtus[i];
-                break;
-            }
-    a->n_peer_mtus = kept;
-}
-
-/* Inner MTU of a link as our underlay allows it; links with the same source share one look-up. */
-static uint32_t own_mtu(struct config_apply *a, const struct gateway_config *c, size_t at,
-                        const uint32_t *earlier)
-{
-    const struct config_link *l = &c->links[at];
-    for (size_t i = 0; i < at; i++)
-        if (c->links[i].suites == l->suites && ipaddr_equal(&c->links[i].local, &l->local))
-            return earlier[i];
-    unsigned outer = USUAL_MTU;
-    struct err why = {0};
-    if (underlay_mtu(a->nl, &l->local, &outer, &why) < 0)
-        log_warn_limited("the MTU of a link is not known yet: %s", why.text);
-    return underlay_inner_mtu(outer, l->local.family, l->suites);
-}
-
-/* Own and effective inner MTU of each link of the goal. */
-static int find_mtus(struct config_apply *a, const struct gateway_config *c, uint32_t **effective,
-                     struct err *e)
-{
-    uint32_t *own = calloc(c->n_links + 1, sizeof *own);
-    uint32_t *eff = calloc(c->n_links + 1, sizeof *eff);
-    if (!own || !eff) {
-        free(own);
-        free(eff);
-        return err_set(e, HW_ENOMEM, "out of memory");
-    }
-    for (size_t i = 0; i < c->n_links; i++) {
-        const struct config_link *l = &c->links[i];
-        own[i] = own_mtu(a, c, i, own);
-        uint32_t peer = peer_mtu_of(a, &l->id);
-        eff[i] = peer && peer < own[i] ? peer : own[i];
-    }
-    free(a->own_mtus);
-    a->own_mtus = own;
-    *effective = eff;
-    return 0;
-}
-
 static int prepare(struct config_apply *a, struct err *e)
 {
     const struct gateway_config *c = &a->op.goal->config;
-    uint32_t *effective = NULL;
     int rc = kernel_state_read(a->nl, &a->found, e);
-    if (rc < 0 || (rc = find_mtus(a, c, &effective, e)) < 0)
+    if (rc < 0 || (rc = link_mtu_find(a->mtus, a->nl, c, e)) < 0)
         return rc;
     gateway_state_done(&a->want);
-    rc = gateway_state_of_config(c, a->op.goal->doc.revision,
-                                 (struct link_mtus){a->own_mtus, effective}, &a->want, e);
-    free(effective);
+    rc = gateway_state_of_config(c, a->op.goal->doc.revision, link_mtu_get(a->mtus), &a->want, e);
     if (rc < 0)
         return rc;
     if (!sysctl_has_ipv6())
@@ -240,6 +152,23 @@ static int attach_queues(struct config_apply *a, struct err *e)
     return 0;
 }
 
+static int tell_peer(void *arg, const struct hw_id *link, const struct prefix *p, uint32_t mtu)
+{
+    return keying_announce_mtu(arg, link, p, mtu);
+}
+
+/* What the peers should know of the way beyond us; those without a connection hear it once they
+ * have one. */
+static void tell_peers(struct config_apply *a)
+{
+    const struct gateway_config *c = &a->current->config;
+    struct interface_roles roles;
+    struct nl_link site = {.mtu = 0};
+    if (interfaces_roles(a->nl, a->p.settings, &roles, NULL) == 0)
+        (void)nl_link_get(a->nl, roles.site, &site, NULL);
+    link_mtu_tell(a->mtus, c, site.mtu, tell_peer, a->p.keying);
+}
+
 static void succeed(struct config_apply *a)
 {
     struct operation op = a->op;
@@ -248,12 +177,13 @@ static void succeed(struct config_apply *a)
     if (op.goal != a->current) {
         stored_config_unref(a->current);
         a->current = stored_config_ref(op.goal);
-        forget_peer_mtus(a);
+        link_mtu_forget_others(a->mtus, &a->current->config);
     }
     stored_config_unref(op.goal);
     struct err e = {0};
-    if (keying_set_config(a->p.keying, &a->current->config, a->own_mtus, &e) < 0)
+    if (keying_set_config(a->p.keying, &a->current->config, link_mtu_get(a->mtus).own, &e) < 0)
         log_warn_limited("keying: %s", e.text);
+    tell_peers(a);
     if (a->again || (!a->dp_known && dp_client_connected(a->p.dp)))
         look_again(a, SOON_NS);
     if (op.rollback)
@@ -458,8 +388,8 @@ static void learn(struct config_apply *a, const struct dp_dump *dump)
     a->dp_known = true;
     a->dumped_queues = dump->n_tuns == dp_client_hello(a->p.dp)->workers;
     for (size_t i = 0; i < dump->n_links; i++)
-        if (peer_mtu_of(a, &dump->links[i].set.link) == 0)
-            (void)set_peer_mtu(a, &dump->links[i].set.link, dump->links[i].set.mtu);
+        if (!link_mtu_peer_known(a->mtus, &dump->links[i].set.link))
+            (void)link_mtu_peer(a->mtus, &dump->links[i].set.link, dump->links[i].set.mtu);
 }
 
 static void on_dump(void *arg, int status, const struct dp_dump *dump)
@@ -505,8 +435,30 @@ void config_apply_dp_lost(struct config_apply *a)
 
 void config_apply_peer_mtu(struct config_apply *a, const struct hw_id *link, uint32_t peer_mtu)
 {
-    if (peer_mtu && set_peer_mtu(a, link, peer_mtu))
+    if (peer_mtu && link_mtu_peer(a->mtus, link, peer_mtu))
         look_again(a, 0);
+}
+
+void config_apply_onward(struct config_apply *a, const struct hw_id *link, const struct prefix *p,
+                         uint32_t mtu)
+{
+    if (a->current && link_mtu_onward(a->mtus, &a->current->config, link, p, mtu))
+        look_again(a, 0);
+}
+
+static void on_stale_timer(void *arg)
+{
+    struct config_apply *a = arg;
+    if (a->current && link_mtu_drop_stale(a->mtus, &a->current->config))
+        look_again(a, 0);
+}
+
+void config_apply_link_connection(struct config_apply *a, const struct hw_id *link, uint64_t epoch)
+{
+    if (!link_mtu_connection(a->mtus, link, epoch))
+        return;
+    evloop_timer_arm(a->stale_timer, STALE_NS);
+    look_again(a, 0); /* and tell the peer */
 }
 
 const struct stored_config *config_apply_current(const struct config_apply *a)
@@ -535,14 +487,16 @@ int config_apply_new(const struct config_apply_params *p, struct config_apply **
     a->p = *p;
     a->monitor_fd = -1;
     int rc;
-    if ((rc = nl_open(&a->nl, e)) < 0 || (rc = nl_monitor_open(&a->monitor_fd, e)) < 0 ||
+    if ((rc = nl_open(&a->nl, e)) < 0 || (rc = link_mtu_new(&a->mtus, e)) < 0 ||
+        (rc = nl_monitor_open(&a->monitor_fd, e)) < 0 ||
         (rc = dp_apply_new(p->dp, on_dataplane, a, &a->dp_apply, e)) < 0) {
         config_apply_free(a);
         return rc;
     }
     a->monitor = evloop_io_add(p->loop, a->monitor_fd, EV_READ, on_kernel_change, a);
     a->timer = evloop_timer_add(p->loop, on_timer, a);
-    if (!a->monitor || !a->timer) {
+    a->stale_timer = evloop_timer_add(p->loop, on_stale_timer, a);
+    if (!a->monitor || !a->timer || !a->stale_timer) {
         config_apply_free(a);
         return err_set(e, HW_ENOMEM, "out of memory");
     }
@@ -563,6 +517,8 @@ void config_apply_free(struct config_apply *a)
         evloop_io_remove(a->monitor);
     if (a->timer)
         evloop_timer_remove(a->timer);
+    if (a->stale_timer)
+        evloop_timer_remove(a->stale_timer);
     if (a->monitor_fd >= 0)
         (void)close(a->monitor_fd);
     dp_apply_free(a->dp_apply);
@@ -572,8 +528,7 @@ void config_apply_free(struct config_apply *a)
     gateway_state_done(&a->found);
     gateway_state_done(&a->want);
     config_plan_done(&a->plan);
-    free(a->peer_mtus);
-    free(a->own_mtus);
+    link_mtu_free(a->mtus);
     nl_close(a->nl);
     free(a);
 }

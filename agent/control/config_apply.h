@@ -52,6 +52,12 @@ void config_apply_dp_lost(struct config_apply *a);
 /* The peer's inner MTU of a link, as its OFFER or ACCEPT said: the smaller of both ends rules. */
 void config_apply_peer_mtu(struct config_apply *a, const struct hw_id *link, uint32_t peer_mtu);
 
+/* A peer's announcement of what goes on from it towards a prefix; and a new keying connection of a
+ * link, on which both ends say theirs again. From keying. */
+void config_apply_onward(struct config_apply *a, const struct hw_id *link, const struct prefix *p,
+                         uint32_t mtu);
+void config_apply_link_connection(struct config_apply *a, const struct hw_id *link, uint64_t epoch);
+
 /* Inner MTU of a link: the smaller of both ends; 0 for an unknown link. */
 uint32_t config_apply_link_mtu(const struct config_apply *a, const struct hw_id *link);
 /* What keeps the config from being wholly in force, for status and report; "" when nothing does. */

@@ -120,13 +120,13 @@ static void diff_links_wanted(struct builder *b, const struct gateway_state *fou
 }
 
 /* When only the generation of the dataplane's table is known (after a restart of the agent), it
- * decides. */
+ * decides, unless limits that were heard from peers have made more of the config. */
 static bool fib_differs(const struct gateway_state *found, const struct gateway_state *want)
 {
     if (!want->fib)
         return false;
     if (!found->fib)
-        return found->fib_generation != want->fib_generation;
+        return found->fib_generation != want->fib_generation || want->fib_limited;
     return !fib_image_same(found->fib, found->fib_len, want->fib, want->fib_len);
 }
 

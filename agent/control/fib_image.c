@@ -36,7 +36,7 @@ static void put_sources(unsigned char **at, const struct gateway_config *c)
             put(at, c->sources[i].links, c->sources[i].n_links * sizeof *c->sources[i].links);
 }
 
-static void put_routes(unsigned char **at, const struct gateway_config *c)
+static void put_routes(unsigned char **at, const struct gateway_config *c, const uint32_t *limits)
 {
     for (size_t i = 0; i < c->n_routes; i++) {
         const struct config_route *r = &c->routes[i];
@@ -45,7 +45,8 @@ static void put_routes(unsigned char **at, const struct gateway_config *c)
                                  .domain = (uint16_t)r->domain,
                                  .class_ = (uint8_t)r->ingress,
                                  .kind = (uint8_t)r->target,
-                                 .set = r->target == ROUTE_SET ? r->set : 0};
+                                 .set = r->target == ROUTE_SET ? r->set : 0,
+                                 .mtu = limits[i]};
         memcpy(d.addr, r->prefix.addr.b, sizeof d.addr);
         put(at, &d, sizeof d);
     }
@@ -68,8 +69,8 @@ static void put_sets(unsigned char **at, const struct gateway_config *c)
         }
 }
 
-int fib_image_make(const struct gateway_config *c, uint64_t generation, unsigned char **image,
-                   size_t *len, struct err *e)
+int fib_image_make(const struct gateway_config *c, const uint32_t *limits, uint64_t generation,
+                   unsigned char **image, size_t *len, struct err *e)
 {
     size_t source_links = 0, members = 0;
     for (size_t i = 0; i < c->n_sources; i++)
@@ -99,7 +100,7 @@ int fib_image_make(const struct gateway_config *c, uint64_t generation, unsigned
     put(&at, &h, sizeof h);
     put_links(&at, c);
     put_sources(&at, c);
-    put_routes(&at, c);
+    put_routes(&at, c, limits);
     put_sets(&at, c);
     *image = buf;
     *len = size;

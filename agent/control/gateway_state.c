@@ -100,17 +100,6 @@ static void take_rules(const struct gateway_config *c, struct gateway_state *s)
     s->n_rules = unique(s->rules, s->n_rules, sizeof *s->rules, state_rule_cmp);
 }
 
-/* Smallest tunnel MTU over a next-hop set: a flow may move to any member. */
-static unsigned set_mtu(const struct gateway_config *c, uint32_t set, const uint32_t *effective)
-{
-    unsigned mtu = TUN_MTU_MAX;
-    for (size_t i = 0; i < c->sets[set].n_members; i++) {
-        unsigned m = effective[c->sets[set].members[i].link];
-        mtu = m < mtu ? m : mtu;
-    }
-    return mtu;
-}
-
 /* By prefix, a route into hawser0 before one without: the first of a prefix stays. */
 static int tun_first(const void *a, const void *b)
 {
@@ -122,7 +111,7 @@ static int tun_first(const void *a, const void *b)
 
 /* What cannot be reached at present (a disabled link, a gateway not enrolled yet) has the
  * unreachable route alone: without it the kernel would find another way, and that in plain. */
-static void take_routes(const struct gateway_config *c, const uint32_t *effective,
+static void take_routes(const struct gateway_config *c, const struct link_mtus *mtus,
                         struct gateway_state *s)
 {
     for (size_t i = 0; i < c->n_routes; i++) {
@@ -133,7 +122,7 @@ static void take_routes(const struct gateway_config *c, const uint32_t *effectiv
             s->routes[s->n_routes++] = (struct state_route){.prefix = r->prefix, .backing = true};
             continue;
         }
-        unsigned mtu = set_mtu(c, r->set, effective);
+        unsigned mtu = onward_set_mtu(c, r, mtus->effective, mtus->heard, -1);
         /* An inner IPv6 packet of 1280 bytes always passes (RFC 8200 section 5). */
         if (r->prefix.addr.family == 6 && mtu < TUN_MTU_MIN)
             mtu = TUN_MTU_MIN;
@@ -163,6 +152,23 @@ static void take_dataplane(const struct gateway_config *c, const uint32_t *effec
     qsort(s->links, s->n_links, sizeof *s->links, state_link_cmp);
 }
 
+/* Per route what the chain beyond the peers carries, where that is less than the tunnels to them;
+ * else 0. */
+static uint32_t *find_limits(const struct gateway_config *c, const struct link_mtus *mtus,
+                             bool *any)
+{
+    uint32_t *limits = calloc(c->n_routes + 1, sizeof *limits);
+    for (size_t i = 0; limits && mtus->heard && i < c->n_routes; i++) {
+        if (c->routes[i].target != ROUTE_SET)
+            continue;
+        uint32_t whole = onward_set_mtu(c, &c->routes[i], mtus->effective, mtus->heard, -1);
+        if (whole < onward_set_mtu(c, &c->routes[i], mtus->effective, NULL, -1))
+            limits[i] = whole;
+        *any = *any || limits[i];
+    }
+    return limits;
+}
+
 int gateway_state_of_config(const struct gateway_config *c, uint64_t revision,
                             struct link_mtus mtus, struct gateway_state *out, struct err *e)
 {
@@ -180,10 +186,13 @@ int gateway_state_of_config(const struct gateway_config *c, uint64_t revision,
             s.tun_mtu = mtus.own[i] < TUN_MTU_MAX ? mtus.own[i] : TUN_MTU_MAX;
     take_addresses(c, &s);
     take_rules(c, &s);
-    take_routes(c, mtus.effective, &s);
+    take_routes(c, &mtus, &s);
     take_dataplane(c, mtus.effective, &s);
     s.fib_generation = revision;
-    int rc = fib_image_make(c, revision, &s.fib, &s.fib_len, e);
+    uint32_t *limits = find_limits(c, &mtus, &s.fib_limited);
+    int rc = limits ? fib_image_make(c, limits, revision, &s.fib, &s.fib_len, e)
+                    : err_set(e, HW_ENOMEM, "out of memory");
+    free(limits);
     if (rc < 0) {
         gateway_state_done(&s);
         return rc;

@@ -8,6 +8,7 @@
 
 #include "agent/control/netlink/route.h"
 #include "agent/control/netlink/rule.h"
+#include "agent/control/onward_mtu.h"
 #include "agent/control/udp_sockets.h"
 #include "common/dp_proto.h"
 #include "common/err.h"
@@ -46,15 +47,17 @@ struct gateway_state {
     struct dp_link_set *links; /* sorted by id */
     size_t n_links;
     uint64_t fib_generation;
-    unsigned char
-        *fib; /* image of struct dp_fib_header …; NULL when only the generation is known */
+    bool fib_limited; /* a route of it has an MTU of its own */
+    /* Image of struct dp_fib_header …; NULL when only the generation is known. */
+    unsigned char *fib;
     size_t fib_len;
 };
 
 /* Inner MTU of each link, in the order of config->links[]. */
 struct link_mtus {
-    const uint32_t *own;       /* as this end's underlay allows */
-    const uint32_t *effective; /* the smaller of both ends */
+    const uint32_t *own;              /* as this end's underlay allows */
+    const uint32_t *effective;        /* the smaller of both ends */
+    const struct onward_table *heard; /* limits beyond the peers; NULL: none */
 };
 
 /* Smallest and largest MTU of hawser0: IPv6 needs 1280 (RFC 8200), nothing over 65,521 crosses the

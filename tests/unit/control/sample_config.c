@@ -60,6 +60,11 @@ static void put_fib(struct strbuf *b, const struct sample *s)
             ",{\"domain\":1,\"ingress\":\"site\",\"prefix\":\"10.100.%u.0/24\",\"target\":"
             "\"set\",\"set\":%u}",
             i, i % s->links);
+    for (unsigned i = 0; s->transit && i < s->remote_prefixes; i++)
+        strbuf_printf(b,
+                      ",{\"domain\":1,\"ingress\":\"attachment\",\"prefix\":\"10.100.%u.0/24\","
+                      "\"target\":\"set\",\"set\":%u}",
+                      i, i % s->links);
     if (s->links)
         strbuf_printf(b, ",{\"domain\":1,\"ingress\":\"site\",\"prefix\":\"fd00:127::1:1/128\","
                          "\"target\":\"set\",\"set\":0}");

@@ -3,6 +3,7 @@
 #define HAWSER_TESTS_CONTROL_SAMPLE_CONFIG_H
 
 #include "common/model/gateway_config.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 struct sample {
@@ -14,6 +15,7 @@ struct sample {
     unsigned port_base;       /* 0: 4510 */
     const char *local;        /* underlay address; NULL: 192.0.2.1 */
     const char *overlay6;     /* NULL: fd00:127::1 */
+    bool transit;             /* what comes by a link may go on by another */
 };
 
 #define SAMPLE_GATEWAY "11111111-1111-4111-8111-111111111111"

@@ -17,7 +17,9 @@ static struct gateway_state state_of(const struct sample *s, uint64_t revision, 
     for (size_t i = 0; i < LINKS_MAX; i++)
         mtus[i] = mtu;
     CU_ASSERT_EQUAL_FATAL(
-        gateway_state_of_config(&c, revision, (struct link_mtus){mtus, mtus}, &out, &e), 0);
+        gateway_state_of_config(&c, revision, (struct link_mtus){.own = mtus, .effective = mtus},
+                                &out, &e),
+        0);
     gateway_config_done(&c);
     return out;
 }
