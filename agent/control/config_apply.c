@@ -106,7 +106,7 @@ static int kernel_steps(struct config_apply *a, int first, int beyond, struct er
             continue;
         /* Without a new config it is something that somebody else has changed. */
         log_write(a->op.done ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
-                  "%s rev=%" PRIu64 " step=\"%s\" index=%zu", a->op.done ? "apply" : "put back",
+                  "%s rev=%" PRIu64 " step=\"%s\" index=%zu", a->op.done ? "apply" : "adjust",
                   a->op.goal->doc.revision, plan_step_name(s->kind), s->index);
         int rc = kernel_apply_step(a->nl, s, &a->found, &a->want, a->p.settings->dataplane_uid,
                                    &a->tun_index, e);
