@@ -1,5 +1,6 @@
 #include "agent/control/keying/epoch.h"
 #include "agent/control/keying/keys.h"
+#include "agent/control/keying/sa_request.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/secret.h"
@@ -12,66 +13,9 @@
  * gone, so that no more than three ever stand. */
 #define CONFIRM_NS SA_OLD_IN_NS
 
-/* One request under way: it names its link until the link goes. */
-struct dp_op {
-    struct keylink *link; /* NULL: no longer wanted */
-    struct dp_op *next;
-    uint64_t epoch;
-};
-
 static void act(struct keylink *l, unsigned actions);
 
-/* ---- requests to the dataplane ---- */
-
-static void op_done(struct dp_op *op)
-{
-    for (struct dp_op **p = op->link ? &op->link->ops : NULL; p && *p; p = &(*p)->next) {
-        if (*p == op) {
-            *p = op->next;
-            break;
-        }
-    }
-    free(op);
-}
-
-static int request(struct keylink *l, enum dp_type type, const void *body, uint32_t len,
-                   uint64_t epoch, dp_ack_fn done, struct err *e)
-{
-    struct dp_op *op = calloc(1, sizeof *op);
-    if (!op)
-        return err_set(e, HW_ENOMEM, "out of memory");
-    *op = (struct dp_op){.link = l, .next = l->ops, .epoch = epoch};
-    l->ops = op;
-    int rc = dp_client_request(l->core->dp, type, body, len, -1, done, op, e);
-    if (rc != 0)
-        op_done(op);
-    return rc;
-}
-
-void epoch_forget_requests(struct keylink *l)
-{
-    for (struct dp_op *op = l->ops; op; op = op->next)
-        op->link = NULL;
-    l->ops = NULL;
-}
-
-static void on_retired(void *arg, int status, const char *text)
-{
-    struct dp_op *op = arg;
-    char link[ID_TEXT_MAX];
-    /* A link that the dataplane has forgotten has no SAs either. */
-    if (op->link && status != 0 && status != HW_ENOTFOUND && status != HW_ECLOSED)
-        log_warn_limited("cannot retire SAs link=%s epoch=%" PRIu64 ": %s",
-                         id_text(&op->link->cfg.id, link), op->epoch, text);
-    op_done(op);
-}
-
-static void request_retire(struct keylink *l, uint64_t epoch, bool in, bool out)
-{
-    struct dp_sa_retire m = {.link = l->cfg.id, .epoch = epoch, .in = in, .out = out};
-    if (l->core->dataplane)
-        (void)request(l, DP_SA_RETIRE, &m, sizeof m, epoch, on_retired, NULL);
-}
+/* ---- retiring ---- */
 
 static void release_spis(struct keylink *l, struct sa_epoch *ep)
 {
@@ -84,7 +28,7 @@ static void release_spis(struct keylink *l, struct sa_epoch *ep)
 /* Takes an epoch out of the dataplane, both ways. */
 static void retire(struct keylink *l, struct sa_epoch *ep)
 {
-    request_retire(l, ep->epoch, true, true);
+    sa_request_retire(l, ep->epoch, true, true);
     release_spis(l, ep);
     sa_set_remove(&l->sas, ep->epoch);
 }
@@ -100,11 +44,13 @@ static void in_use(struct keylink *l, uint64_t epoch, bool confirmed)
     for (unsigned i = 0; i < l->sas.n; i++) {
         struct sa_epoch *ep = &l->sas.e[i];
         if (ep->epoch < epoch && ep->out > 0) {
-            request_retire(l, ep->epoch, false, true);
+            sa_request_retire(l, ep->epoch, false, true);
             ep->out = 0;
         }
     }
     struct sa_epoch *ep = sa_set_find(&l->sas, epoch);
+    if (!ep)
+        return; /* already at its hard limit again */
     ep->confirmed |= confirmed;
     rekey_keyed(&l->rekey, now, sa_policy_soft_ns(&l->core->policy, rand_u32()));
     l->rekeyed_at = core_now_s(l->core);
@@ -141,14 +87,8 @@ static void pending_switched(struct keylink *l, uint64_t epoch, int status, cons
     keylink_changed(l);
 }
 
-static void on_switched(void *arg, int status, const char *text)
+static void on_switched(struct keylink *l, uint64_t epoch, int status, const char *text)
 {
-    struct dp_op *op = arg;
-    struct keylink *l = op->link;
-    uint64_t epoch = op->epoch;
-    op_done(op);
-    if (!l)
-        return;
     l->switching = 0;
     if (l->exchanging && l->x.epoch == epoch)
         act(l, exchange_switched(&l->x, status, text));
@@ -158,10 +98,9 @@ static void on_switched(void *arg, int status, const char *text)
 
 static void request_switch(struct keylink *l, uint64_t epoch)
 {
-    struct dp_sa_switch m = {.link = l->cfg.id, .epoch = epoch};
     struct err e;
     l->switching = epoch;
-    if (request(l, DP_SA_SWITCH, &m, sizeof m, epoch, on_switched, &e) == 0)
+    if (sa_request_switch(l, epoch, on_switched, &e) == 0)
         return;
     l->switching = 0;
     if (l->exchanging && l->x.epoch == epoch)
@@ -170,13 +109,9 @@ static void request_switch(struct keylink *l, uint64_t epoch)
 
 /* ---- installing ---- */
 
-static void on_installed(void *arg, int status, const char *text)
+static void on_installed(struct keylink *l, uint64_t epoch, int status, const char *text)
 {
-    struct dp_op *op = arg;
-    struct keylink *l = op->link;
-    uint64_t epoch = op->epoch;
-    op_done(op);
-    if (l && l->exchanging && l->x.epoch == epoch)
+    if (l->exchanging && l->x.epoch == epoch)
         act(l, exchange_installed(&l->x, status, text, evloop_now(l->core->loop)));
 }
 
@@ -188,7 +123,7 @@ static int install(struct keylink *l, enum dp_direction direction, struct err *e
     if (rc != 0)
         return rc;
     sa_policy_limits(&l->core->policy, &m);
-    rc = request(l, DP_SA_INSTALL, &m, dp_sa_install_len(m.count), m.epoch, on_installed, e);
+    rc = sa_request_install(l, &m, on_installed, e);
     secret_wipe(&m, sizeof m);
     return rc;
 }
@@ -212,7 +147,7 @@ static void make_room(struct keylink *l)
     for (unsigned i = 0; i < l->sas.n; i++) {
         ep = &l->sas.e[i];
         if (!ep->active && ep->out > 0) {
-            request_retire(l, ep->epoch, false, true);
+            sa_request_retire(l, ep->epoch, false, true);
             ep->out = 0;
         }
     }
@@ -517,7 +452,7 @@ void epoch_peer_deleted(struct keylink *l, uint64_t epoch)
 void epoch_drop_all(struct keylink *l)
 {
     if (l->sas.n > 0)
-        request_retire(l, 0, true, true);
+        sa_request_retire(l, 0, true, true);
     for (unsigned i = 0; i < l->sas.n; i++)
         release_spis(l, &l->sas.e[i]);
     sa_set_clear(&l->sas);
@@ -544,7 +479,7 @@ static void adopt_active(struct keylink *l, const struct dp_dump *dump)
     for (unsigned i = 0; i < l->sas.n; i++) {
         struct sa_epoch *ep = &l->sas.e[i];
         if (ep->epoch < active->epoch && ep->out > 0) {
-            request_retire(l, ep->epoch, false, true);
+            sa_request_retire(l, ep->epoch, false, true);
             ep->out = 0;
         }
     }

@@ -35,7 +35,5 @@ void epoch_peer_deleted(struct keylink *l, uint64_t epoch);
 void epoch_adopt(struct keylink *l, const struct dp_dump *dump);
 /* Retires all SAs of the link. */
 void epoch_drop_all(struct keylink *l);
-/* Requests under way no longer concern the link. */
-void epoch_forget_requests(struct keylink *l);
 
 #endif

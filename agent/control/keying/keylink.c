@@ -1,5 +1,6 @@
 #include "agent/control/keying/keylink.h"
 #include "agent/control/keying/epoch.h"
+#include "agent/control/keying/sa_request.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include <stdio.h>
@@ -43,7 +44,7 @@ void keylink_free(struct keylink *l)
 {
     if (!l)
         return;
-    epoch_forget_requests(l);
+    sa_request_forget(l);
     conn_close(l->xconn);
     conn_close(l->standing);
     evloop_timer_remove(l->timer);

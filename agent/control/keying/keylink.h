@@ -15,7 +15,7 @@
 #include "agent/control/keying/rekey.h"
 #include "agent/control/keying/sa_set.h"
 
-struct dp_op;
+struct sa_request;
 
 /* What the connection `xconn` was made for. */
 enum keylink_purpose { KEYLINK_FOR_EPOCH, KEYLINK_FOR_HELLO };
@@ -35,11 +35,11 @@ struct keylink {
     struct sa_set sas;
     struct rekey rekey;
     bool exchanging;
-    struct exchange x;  /* while exchanging */
-    uint64_t switching; /* epoch that the dataplane is asked to send by; 0: none */
-    struct dp_op *ops;  /* requests under way */
-    bool waived;        /* the peer says that it has no keys: no confirmation to wait for */
-    bool tell;          /* the owner is told at the next poll */
+    struct exchange x;           /* while exchanging */
+    uint64_t switching;          /* epoch that the dataplane is asked to send by; 0: none */
+    struct sa_request *requests; /* under way */
+    bool waived; /* the peer says that it has no keys: no confirmation to wait for */
+    bool tell;   /* the owner is told at the next poll */
     /* Tunnels and suites that this end wanted for the keys in use (0: unknown), and for the
      * exchange under way. */
     unsigned asked_tunnels, xasked_tunnels;

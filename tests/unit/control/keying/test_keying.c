@@ -368,7 +368,7 @@ int main(void)
 {
     if (!pair_enter_namespace()) {
         (void)puts("no network namespace may be made here: not run");
-        return 0;
+        return 77; /* CTest: skipped */
     }
     (void)signal(SIGPIPE, SIG_IGN);
     CU_initialize_registry();
