@@ -98,7 +98,9 @@ static void on_identity_changed(void *arg)
 
 static void on_fill_report(void *arg, struct report *r)
 {
-    status_fill(((struct app *)arg)->status, r);
+    struct app *a = arg;
+    telemetry_look(a->telemetry, clock_mono_ns());
+    status_fill(a->status, r);
 }
 
 static void on_report_done(void *arg, struct report *r)

@@ -272,7 +272,6 @@ void status_fill(struct status *s, struct report *r)
         nl_close(n);
     }
     fill_dataplane(app, &r->dataplane);
-    telemetry_look(app->telemetry, clock_mono_ns());
     telemetry_fill(app->telemetry, r);
     fill_links(s, r);
     r->ip_forward = sysctl_forwarding();

@@ -25,7 +25,6 @@ struct telemetry {
     struct dp_stats_header h; /* checked against map_len */
     struct telemetry_sample last;
     struct telemetry_rates rates;
-    uint64_t drops[DROP_COUNT];
     struct slot *slots;
     struct {
         uint64_t beat, since_ns;
@@ -78,7 +77,6 @@ static void detach(struct telemetry *t)
     t->slots = NULL;
     t->last = (struct telemetry_sample){0};
     t->rates = (struct telemetry_rates){0};
-    memset(t->drops, 0, sizeof t->drops);
     memset(t->hearts, 0, sizeof t->hearts);
 }
 
@@ -158,45 +156,51 @@ static bool in_use(const struct dp_stats_tunnel *s)
     return __atomic_load_n(&s->used, __ATOMIC_ACQUIRE) != 0;
 }
 
-static void sum_tunnel(struct slot *slot, const struct dp_stats_tunnel *s,
-                       struct telemetry_sample *sum, uint64_t ns)
+/* Bytes of a slot since the last look become its rates; another tunnel in it begins anew. */
+static void rate_slot(struct slot *slot, const struct dp_stats_tunnel *s, uint64_t ns)
 {
     uint64_t tx = get(&s->tx_inner_bytes), rx = get(&s->rx_inner_bytes);
     bool same = slot->used && slot->tunnel == s->tunnel && id_equal(&slot->link, &s->link);
-    slot->tx_bps = same ? telemetry_bps(slot->tx, tx, ns) : 0;
-    slot->rx_bps = same ? telemetry_bps(slot->rx, rx, ns) : 0;
-    slot->used = true;
-    slot->link = s->link;
-    slot->tunnel = s->tunnel;
-    slot->tx = tx;
-    slot->rx = rx;
-    sum->tx_inner += tx;
-    sum->rx_inner += rx;
-    sum->tx_packets += get(&s->tx_packets);
-    sum->rx_packets += get(&s->rx_packets);
-    sum->tx_wire += get(&s->tx_wire_bytes);
-    sum->rx_wire += get(&s->rx_wire_bytes);
+    *slot = (struct slot){.link = s->link,
+                          .tunnel = s->tunnel,
+                          .used = true,
+                          .tx = tx,
+                          .rx = rx,
+                          .tx_bps = same ? telemetry_bps(slot->tx, tx, ns) : 0,
+                          .rx_bps = same ? telemetry_bps(slot->rx, rx, ns) : 0};
+}
+
+static struct telemetry_sample take_sample(const struct telemetry *t, uint64_t now_ns)
+{
+    struct telemetry_sample sum = {.mono_ns = now_ns, .boot = t->h.boot, .workers = t->h.workers};
+    for (unsigned i = 0; i < t->h.tunnels; i++) {
+        const struct dp_stats_tunnel *s = tunnel_at(t, i);
+        if (!in_use(s))
+            continue;
+        sum.tx_inner += get(&s->tx_inner_bytes);
+        sum.rx_inner += get(&s->rx_inner_bytes);
+        sum.tx_packets += get(&s->tx_packets);
+        sum.rx_packets += get(&s->rx_packets);
+        sum.tx_wire += get(&s->tx_wire_bytes);
+        sum.rx_wire += get(&s->rx_wire_bytes);
+    }
+    for (unsigned i = 0; i < t->h.workers; i++)
+        sum.busy_ns[i] = get(&worker_at(t, i)->busy_ns);
+    return sum;
 }
 
 void telemetry_look(struct telemetry *t, uint64_t now_ns)
 {
     if (!t->map || (t->last.mono_ns && now_ns - t->last.mono_ns < LOOK_MIN_NS))
         return;
-    struct telemetry_sample now = {.mono_ns = now_ns, .boot = t->h.boot, .workers = t->h.workers};
+    struct telemetry_sample now = take_sample(t, now_ns);
     uint64_t ns = t->last.mono_ns ? now_ns - t->last.mono_ns : 0;
     for (unsigned i = 0; i < t->h.tunnels; i++) {
         const struct dp_stats_tunnel *s = tunnel_at(t, i);
         if (in_use(s))
-            sum_tunnel(&t->slots[i], s, &now, ns);
+            rate_slot(&t->slots[i], s, ns);
         else
             t->slots[i].used = false;
-    }
-    memset(t->drops, 0, sizeof t->drops);
-    for (unsigned i = 0; i < t->h.workers; i++) {
-        const struct dp_stats_worker *w = worker_at(t, i);
-        now.busy_ns[i] = get(&w->busy_ns);
-        for (unsigned d = 0; d < DROP_COUNT; d++)
-            t->drops[d] += get(&w->drops[d]);
     }
     t->rates = telemetry_rates(&t->last, &now);
     t->last = now;
@@ -204,18 +208,25 @@ void telemetry_look(struct telemetry *t, uint64_t now_ns)
 
 void telemetry_fill(const struct telemetry *t, struct report *r)
 {
+    struct telemetry_sample now = {.mono_ns = 0};
+    memset(r->drops, 0, sizeof r->drops);
+    if (t->map) {
+        now = take_sample(t, 0);
+        for (unsigned i = 0; i < t->h.workers; i++)
+            for (unsigned d = 0; d < DROP_COUNT; d++)
+                r->drops[d] += get(&worker_at(t, i)->drops[d]);
+    }
     r->interval_seconds = t->rates.interval_s;
     r->totals = (struct report_totals){.goodput_tx_bps = t->rates.goodput_tx_bps,
                                        .goodput_rx_bps = t->rates.goodput_rx_bps,
                                        .wire_tx_bps = t->rates.wire_tx_bps,
                                        .wire_rx_bps = t->rates.wire_rx_bps,
-                                       .tx_packets = t->last.tx_packets,
-                                       .rx_packets = t->last.rx_packets,
-                                       .tx_bytes = t->last.tx_inner,
-                                       .rx_bytes = t->last.rx_inner};
+                                       .tx_packets = now.tx_packets,
+                                       .rx_packets = now.rx_packets,
+                                       .tx_bytes = now.tx_inner,
+                                       .rx_bytes = now.rx_inner};
     r->n_workers = t->rates.workers;
     memcpy(r->worker_busy, t->rates.busy, sizeof r->worker_busy);
-    memcpy(r->drops, t->drops, sizeof r->drops);
 }
 
 static void fill_tunnel(const struct dp_stats_tunnel *s, uint16_t port_base, unsigned offset,

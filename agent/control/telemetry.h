@@ -43,9 +43,10 @@ void telemetry_free(struct telemetry *t);
 /* Maps the counters of a new dataplane connection; −1: it is gone. The fd stays the caller's. */
 int telemetry_attach(struct telemetry *t, int fd, struct err *e);
 
-/* Looks at the counters; less than half a second after the last look the rates stay as they are. */
+/* Makes rates over the time since the last look; less than half a second after it they stay as they
+ * are. Only who reports looks, so that a rate is that of a report's interval. */
 void telemetry_look(struct telemetry *t, uint64_t now_ns);
-/* Totals, drops, workers and interval of the last look. */
+/* Totals and drops of this moment; rates, workers and interval of the last look. */
 void telemetry_fill(const struct telemetry *t, struct report *r);
 /* Rates and tunnels of one link; `offset` and `port_base` give each tunnel's port. tunnels[] must
  * be freed. HW_ENOTFOUND when the dataplane has no tunnel of it. */

@@ -110,7 +110,8 @@ static void test_look(void)
     shared->w[1].busy_ns = NS_PER_S / 4;
     telemetry_look(t, T0 + NS_PER_S / 10); /* too soon */
     telemetry_fill(t, &r);
-    CU_ASSERT_EQUAL(r.totals.tx_bytes, 10000);
+    CU_ASSERT_EQUAL(r.totals.tx_bytes, 135000);
+    CU_ASSERT_EQUAL(r.totals.goodput_tx_bps, 0);
     telemetry_look(t, T0 + NS_PER_S);
     telemetry_fill(t, &r);
     CU_ASSERT_EQUAL(r.totals.tx_bytes, 135000);
