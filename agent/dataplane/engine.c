@@ -189,6 +189,8 @@ int engine_start(struct engine *en, struct err *e)
         if (rc != 0)
             return rc;
     }
+    /* What a thread does for itself before its first turn (core, name) the sandbox would forbid. */
+    order_all(en, order_nothing, NULL);
     return 0;
 }
 

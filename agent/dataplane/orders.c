@@ -246,6 +246,12 @@ void order_retell(struct worker *w, void *arg)
     }
 }
 
+void order_nothing(struct worker *w, void *arg)
+{
+    (void)w;
+    (void)arg;
+}
+
 void order_stop(struct worker *w, void *arg)
 {
     (void)arg;

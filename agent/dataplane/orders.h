@@ -70,6 +70,8 @@ worker_order_fn order_dump;
 /* A new agent: events that an earlier one may not have seen are raised again. */
 worker_order_fn order_retell;
 
+/* Shows that the thread has got as far as its first turn. */
+worker_order_fn order_nothing;
 /* The thread ends after this turn. */
 worker_order_fn order_stop;
 

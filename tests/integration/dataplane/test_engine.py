@@ -3,6 +3,7 @@ kernel's TCP, ping, tcpdump and scapy."""
 import json
 import mmap
 import os
+import pathlib
 import socket
 import struct
 import subprocess
@@ -711,6 +712,17 @@ class Seam(EngineTest):
             for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
                 self.assertEqual(int(status[kind], 16), 0, kind)
         self.assertEqual(dp.hello["features"] & 24, 24)
+
+    def test_each_worker_has_its_core_and_name(self):
+        cores = sorted(os.sched_getaffinity(0))
+        for _ in range(5):
+            dp = Dataplane("x", len(cores))
+            tasks = {t: pathlib.Path(f"/proc/{dp.process.pid}/task/{t}/comm").read_text().strip()
+                     for t in os.listdir(f"/proc/{dp.process.pid}/task")}
+            of = {name: os.sched_getaffinity(int(t)) for t, name in tasks.items()}
+            dp.close()
+            for i, core in enumerate(cores):
+                self.assertEqual(of[f"worker-{i}"], {core})
 
     def test_it_refuses_to_run_as_root_with_its_sandbox(self):
         with self.assertRaisesRegex(RuntimeError, "runs as root"):
