@@ -46,6 +46,13 @@ class Result(unittest.TestResult):
 
     addError = addFailure
 
+    def addSubTest(self, test, subtest, err):
+        """unittest reports a failed subTest by this alone."""
+        if err is not None:
+            text = self._exc_info_to_string(err, test)
+            name = f"{self.name(test)} {subtest._subDescription()}"
+            self.report.fails(name, text + self.explain(), time.monotonic() - self.begun)
+
 
 def run(report, module, prefix, pattern=None, explain=lambda: ""):
     suite = unittest.TestSuite()
