@@ -101,7 +101,9 @@ static int constraint_error(struct db *db, struct err *e)
     int kind = sqlite3_extended_errcode(db->sq);
     if ((kind == SQLITE_CONSTRAINT_UNIQUE || kind == SQLITE_CONSTRAINT_PRIMARYKEY) && dot)
         return err_set_field(e, HW_ECONFLICT, dot + 1, "%s is taken already", dot + 1);
-    return err_set(e, HW_ECONFLICT, "other objects stand against it (%s)", sqlite3_errmsg(db->sq));
+    if (kind == SQLITE_CONSTRAINT_FOREIGNKEY)
+        return err_set(e, HW_ECONFLICT, "other objects stand against it");
+    return stmt_error(db, "constraint", e); /* a value that no caller may have let through */
 }
 
 static int failed(struct stmt *q, struct err *e)
