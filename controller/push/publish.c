@@ -313,19 +313,34 @@ bool publish_is_behind(const struct publish_known *store, const struct publish_k
     return agent->revision > store->revision || agent->denials > store->denials;
 }
 
+static int check_lead(const char *what, uint64_t own, uint64_t claimed, struct err *e)
+{
+    if (claimed <= own || claimed - own <= PUBLISH_LEAD_MAX)
+        return 0;
+    return err_set_field(e, HW_EINVAL, what, "%s %llu is out of range", what,
+                         (unsigned long long)claimed);
+}
+
 int publish_hold(struct db *db, const struct hw_id *gateway, const struct publish_known *agent,
                  struct err *e)
 {
     char id[ID_TEXT_MAX], why[HW_TEXT_MAX + 1];
-    if (agent->revision >= INT64_MAX || agent->denials >= INT64_MAX)
-        return err_set_field(e, HW_EINVAL, "seen", "revision out of range");
+    struct publish_known own = {.revision = store_revision(db)};
+    int rc = store_denial_known(db, &own.denials, e);
+    if (rc || !publish_is_behind(&own, agent))
+        return rc;
+    rc = check_lead("revision", own.revision, agent->revision, e);
+    if (!rc)
+        rc = check_lead("denials", own.denials, agent->denials, e);
+    if (rc)
+        return rc;
     (void)snprintf(why, sizeof why,
                    "gateway %s knows revision %llu and denials %llu, newer than this store: "
                    "restored from a backup? "
                    "Repeat later revocations, then accept",
                    id_text(gateway, id), (unsigned long long)agent->revision,
                    (unsigned long long)agent->denials);
-    int rc = store_revision_raise(db, agent->revision + 1, e);
+    rc = store_revision_raise(db, agent->revision + 1, e);
     if (!rc)
         rc = store_denial_raise(db, agent->denials, e);
     if (!rc)

@@ -32,8 +32,7 @@ void publish_result_done(struct publish_result *r);
 
 /*
  * Inside the STORE_CHANGE transaction. Loads the topology, plans, writes the links, signs each
- * config whose bytes changed with this transaction's revision, drops configs of gateways that are
- * gone or revoked, and signs the denials when their number has risen. HW_EINVAL or HW_ECONFLICT,
+ * config whose bytes changed with this transaction's revision, and signs the denials when their number has risen. HW_EINVAL or HW_ECONFLICT,
  * with the field and the reason, when the plan is refused.
  */
 int publish_changes(struct app *app, struct db *db, enum publish_cause cause,
@@ -47,8 +46,12 @@ struct publish_known {
     uint64_t revision, denials;
 };
 bool publish_is_behind(const struct publish_known *store, const struct publish_known *agent);
+/* How far ahead of the store an agent is believed to be: more changes than any backup can have
+ * missed. What one gateway claims must not use up the counters of all. */
+#define PUBLISH_LEAD_MAX (UINT64_C(1) << 32)
 /* Raises the store's counters above what the agent knows and holds the pushing of configs (denials
- * still go out) until an admin accepts what this store says. Inside STORE_CHANGE. */
+ * still go out) until an admin accepts what this store says. Nothing where the store knows as much
+ * by now. HW_EINVAL beyond PUBLISH_LEAD_MAX. Inside STORE_CHANGE. */
 int publish_hold(struct db *db, const struct hw_id *gateway, const struct publish_known *agent,
                  struct err *e);
 /* *held, and then a sentence for people in `why`. */

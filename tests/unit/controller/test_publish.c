@@ -194,8 +194,12 @@ static void test_hold(void)
     CU_ASSERT_TRUE(store_revision(db) > 5000);
     CU_ASSERT_EQUAL(publish_held(db, &held, why, sizeof why, NULL), 0);
     CU_ASSERT_TRUE(held && why[0]);
-    struct publish_known over = {.revision = UINT64_MAX};
-    CU_ASSERT_EQUAL(publish_hold(db, &f.gateways[0].id, &over, NULL), HW_EINVAL);
+    struct publish_known over[] = {{.revision = UINT64_MAX},
+                                   {.revision = INT64_MAX - 1},
+                                   {.revision = store_revision(db) + PUBLISH_LEAD_MAX + 1},
+                                   {.denials = INT64_MAX - 1}};
+    for (size_t i = 0; i < sizeof over / sizeof *over; i++)
+        CU_ASSERT_EQUAL(publish_hold(db, &f.gateways[0].id, &over[i], NULL), HW_EINVAL);
     struct publish_known own = {.revision = store_revision(db)};
     CU_ASSERT_EQUAL(store_denial_known(db, &own.denials, NULL), 0);
     CU_ASSERT_FALSE(publish_is_behind(&own, &agent)); /* once is enough */
@@ -210,6 +214,12 @@ static void test_hold(void)
     store_fixture_commit(db);
     publish_result_done(&r);
     CU_ASSERT_TRUE(revision_of(&f, 0) > 5000);
+    /* What was found before another request raised the store, and an admin accepted. */
+    db = store_fixture_begin(&f, STORE_CHANGE);
+    CU_ASSERT_EQUAL(publish_hold(db, &f.gateways[0].id, &agent, NULL), 0);
+    CU_ASSERT_EQUAL(publish_held(db, &held, why, sizeof why, NULL), 0);
+    CU_ASSERT_FALSE(held);
+    store_fixture_commit(db);
     store_fixture_done(&f);
 }
 
