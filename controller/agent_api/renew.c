@@ -3,8 +3,32 @@
 #include "common/model/enrol.h"
 #include "controller/agent_api/agent_api.h"
 #include "controller/app.h"
+#include "controller/auth/agent_cert.h"
 #include "controller/ca/ca.h"
+#include "controller/http/problem.h"
 #include "controller/store/gateway.h"
+
+#define DAY_S       86400
+#define PER_DAY_MAX 8 /* certificates of a gateway: one is needed in ten days */
+
+/*
+ * Inside the transaction. The role check was made when the request began, its body may have come
+ * much later. The limit keeps a gateway in wrong hands from gathering more serials than a denial
+ * could name.
+ */
+static int issue(struct app *app, struct db *db, struct http_request *req, const char *csr,
+                 struct ca_issued *out, bool *too_many, struct err *e)
+{
+    unsigned n = 0;
+    int rc = agent_cert_check(db, req, ROLE_AGENT_RENEW, e);
+    if (!rc)
+        rc = store_certificate_count(db, &req->gateway_id, store_now(db) - DAY_S, &n, e);
+    *too_many = !rc && n >= PER_DAY_MAX;
+    if (rc || *too_many)
+        return rc;
+    rc = ca_issue_gateway(app->ca, csr, &req->gateway_id, store_now(db), out, e);
+    return rc ? rc : store_certificate_add(db, &req->gateway_id, out->serial, out->not_after, e);
+}
 
 /*
  * POST /agent/v1/renew: another 30 days for a gateway that is known and not revoked. The role check
@@ -22,14 +46,17 @@ int agent_api_renew(struct app *app, struct http_request *req, struct http_respo
     if (rc)
         return rc;
     struct ca_issued issued = {0};
-    rc = ca_issue_gateway(app->ca, csr, &req->gateway_id, store_now(db), &issued, e);
-    if (!rc)
-        rc = store_certificate_add(db, &req->gateway_id, issued.serial, issued.not_after, e);
-    if (rc)
+    bool too_many = false;
+    rc = issue(app, db, req, csr, &issued, &too_many, e);
+    if (rc || too_many)
         store_rollback(db);
     else
         rc = store_commit(db, e);
-    if (!rc) {
+    if (too_many) {
+        problem_write(req, res, 429, "rate-limited", "Too many certificates", NULL,
+                      "this gateway was given %d certificates within a day", PER_DAY_MAX);
+        http_response_header(res, "Retry-After", "%d", DAY_S);
+    } else if (!rc) {
         char id[ID_TEXT_MAX];
         size_t len;
         char *json = enrol_renew_reply_encode(issued.pem, ca_pem(app->ca), &len);

@@ -385,6 +385,8 @@ static int revoke(struct db *db, struct store_gateway *g, struct err *e)
     if (g->state == GATEWAY_REVOKED)
         return 0;
     int rc = store_denial_add(db, &g->id, e);
+    if (!rc)
+        rc = store_config_delete(db, &g->id, e);
     g->state = GATEWAY_REVOKED;
     return rc ? rc : store_gateway_update(db, g, e);
 }

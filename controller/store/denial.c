@@ -70,7 +70,7 @@ int store_denial_add(struct db *db, const struct hw_id *gateway_id, struct err *
     if (rc)
         return rc;
     q = stmt_get(db, "INSERT OR REPLACE INTO denials SELECT ?1, NULL, serial, ?2"
-                     " FROM certificates WHERE gateway_id = ?3");
+                     " FROM certificates WHERE gateway_id = ?3 AND not_after > ?2");
     stmt_int(&q, (int64_t)number);
     stmt_int(&q, store_now(db));
     stmt_id(&q, gateway_id);

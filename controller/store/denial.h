@@ -6,7 +6,7 @@
 #include "common/id.h"
 #include "controller/store/store.h"
 
-/* Denies the gateway and every certificate issued to it under one new number, and remembers its
+/* Denies the gateway and its certificates that have not ended under one new number, and remembers its
  * peers (the other ends of its links now) as unconfirmed. Does not change the gateway's state. */
 int store_denial_add(struct db *db, const struct hw_id *gateway_id, struct err *e);
 

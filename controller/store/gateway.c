@@ -252,3 +252,18 @@ int store_certificate_add(struct db *db, const struct hw_id *gateway_id, const c
     rc = stmt_run(&q, &changed, e);
     return rc || changed ? rc : err_set(e, HW_ENOTFOUND, "no such gateway");
 }
+
+int store_certificate_count(struct db *db, const struct hw_id *gateway_id, int64_t since,
+                            unsigned *out, struct err *e)
+{
+    struct stmt q =
+        stmt_get(db, "SELECT COUNT(*) FROM certificates WHERE gateway_id = ? AND issued_at >= ?");
+    stmt_id(&q, gateway_id);
+    stmt_int(&q, since);
+    int rc = stmt_one(&q, "certificate", e);
+    if (rc)
+        return rc;
+    *out = (unsigned)col_int(&q);
+    stmt_end(&q);
+    return 0;
+}

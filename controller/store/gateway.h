@@ -63,5 +63,8 @@ const char *gateway_state_name(enum gateway_state s);
 /* A certificate given out; also sets the gateway's cert_serial and cert_not_after. */
 int store_certificate_add(struct db *db, const struct hw_id *gateway_id, const char *serial,
                           int64_t not_after, struct err *e);
+/* How many the gateway was given at `since` or later. */
+int store_certificate_count(struct db *db, const struct hw_id *gateway_id, int64_t since,
+                            unsigned *out, struct err *e);
 
 #endif

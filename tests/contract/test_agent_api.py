@@ -1,6 +1,8 @@
 """The agents' API against a running controller, as docs/protocols.md describes it. Certificates and signatures are judged by the
 openssl command, not by Hawser's own code."""
+import json
 import pathlib
+import re
 import tempfile
 import time
 import unittest
@@ -74,6 +76,12 @@ class Base(unittest.TestCase):
         while not condition():
             self.assertLess(time.monotonic(), end, "did not come about")
             time.sleep(0.02)
+
+    def requests_begun(self):
+        """On the agents' listener, whether their bodies have come or not."""
+        text = request(self.controller.port, self.controller.web_context(), "GET", "/metrics", None,
+                       {"Authorization": f"Bearer {self.controller.token}"}).body.decode()
+        return int(re.search(r'^hawser_http_requests_total\{listener="agents"\} (\d+)$', text, re.M)[1])
 
     def is_problem(self, reply, status, kind=None):
         self.assertEqual(reply.status, status, reply)
@@ -374,6 +382,29 @@ class Credentials(Base):
         self.assertEqual(agent.config()[1]["gateway"]["id"], agent.id)
         self.is_problem(agent.call("POST", "/agent/v1/renew", {"csr_pem": "x"}), 422)
 
+    def test_renewals_are_limited(self):
+        agent = self.enrolled(self.site("a", "10.1.0.0/16"), "gw-a1", "10.1.0.1")
+        body = {"csr_pem": csr(agent.key)}
+        codes = [agent.call("POST", "/agent/v1/renew", body).status for _ in range(9)]
+        self.assertEqual((codes[0], codes[-1]), (200, 429), codes)
+        self.api("POST", f"gateways/{agent.id}/revoke", {})
+        witness = self.enrolled(self.site("b", "10.2.0.0/16"), "gw-b1", "10.2.0.1")
+        self.assertLess(len(witness.denials()[1]["serials"]), 40)
+
+    def test_a_renewal_begun_before_the_revocation(self):
+        agent = self.enrolled(self.site("a", "10.1.0.0/16"), "gw-a1", "10.1.0.1")
+        body = json.dumps({"csr_pem": csr(agent.key)}).encode()
+        with kept(self.controller, agent) as client:
+            link, begun = client.connection, self.requests_begun()
+            link.putrequest("POST", "/agent/v1/renew")
+            link.putheader("Content-Type", "application/json")
+            link.putheader("Content-Length", str(len(body)))
+            link.endheaders(body[:10])
+            self.until(lambda: self.requests_begun() > begun)
+            self.api("POST", f"gateways/{agent.id}/revoke", {})
+            link.send(body[10:])
+            self.assertEqual(link.getresponse().status, 403)
+
     def test_revoked(self):
         _, agents = self.chain()
         victim, peer, far = agents
@@ -535,6 +566,19 @@ class RestoredBackup(Base):
             revision, _ = agent.config()
             self.assertEqual((revision, parked.reply.json["config_revision"]), (accepted["revision"], accepted["revision"]))
         self.assertEqual(self.api("POST", "revisions/accept", {}).json, accepted)
+
+    def test_claims_beyond_reason(self):
+        site = self.site("a", "10.1.0.0/16")
+        agent = self.enrolled(site, "gw-a1", "10.1.0.1")
+        before = self.api("GET", "revisions").json
+        huge = 2**63 - 2
+        self.is_problem(agent.poll(seen=huge), 422)
+        self.is_problem(agent.poll(denials=huge), 422)
+        for number in (huge, 2**64 - 1):
+            self.is_problem(agent.report(revisions={"received": number, "applied": 0, "in_force": 0, "refused": []}), 422)
+            self.is_problem(agent.report(denials_revision=number), 422)
+        self.assertEqual(self.api("GET", "revisions").json, before)
+        self.change(f"sites/{site['id']}", cidrs=["10.1.0.0/16", "10.9.0.0/16"])
 
     def test_a_report_tells_it_too(self):
         agent = self.enrolled(self.site("a", "10.1.0.0/16"), "gw-a1", "10.1.0.1")

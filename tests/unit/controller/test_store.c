@@ -603,8 +603,14 @@ static void test_denial(void)
     struct db *db = begin(STORE_CHANGE);
     CU_ASSERT_EQUAL(store_denial_number(db, &number, NULL), 0);
     CU_ASSERT_EQUAL(number, 0);
-    CU_ASSERT_EQUAL(store_certificate_add(db, &f->ga.id, "0b", 1, NULL), 0);
-    CU_ASSERT_EQUAL(store_certificate_add(db, &f->ga.id, "0a", 2, NULL), 0);
+    CU_ASSERT_EQUAL(store_certificate_add(db, &f->ga.id, "0b", INT32_MAX, NULL), 0);
+    CU_ASSERT_EQUAL(store_certificate_add(db, &f->ga.id, "0a", INT32_MAX, NULL), 0);
+    CU_ASSERT_EQUAL(store_certificate_add(db, &f->ga.id, "ended", 1, NULL), 0);
+    unsigned given = 9;
+    CU_ASSERT_EQUAL(store_certificate_count(db, &f->ga.id, store_now(db), &given, NULL), 0);
+    CU_ASSERT_EQUAL(given, 3);
+    CU_ASSERT_EQUAL(store_certificate_count(db, &f->ga.id, store_now(db) + 1, &given, NULL), 0);
+    CU_ASSERT_EQUAL(given, 0);
     CU_ASSERT_EQUAL(store_certificate_add(db, &f->gb.id, "0c", 2, NULL), 0);
     CU_ASSERT_EQUAL(store_denial_add(db, &f->ga.id, NULL), 0);
     CU_ASSERT_EQUAL(store_denial_number(db, &number, NULL), 0);
