@@ -140,7 +140,8 @@ char *json_finish(struct json_writer *w, size_t *len);
 void json_open_object(struct json_writer *w, const char *key);
 void json_open_array(struct json_writer *w, const char *key);
 void json_close(struct json_writer *w);
-void json_put_str(struct json_writer *w, const char *key, const char *s); /* NULL: null */
+/* NULL: null. What is no UTF-8 (bytes from outside, a character cut off) becomes U+FFFD. */
+void json_put_str(struct json_writer *w, const char *key, const char *s);
 void json_put_strn(struct json_writer *w, const char *key, const char *s, size_t len);
 void json_put_uint(struct json_writer *w, const char *key, uint64_t v);
 void json_put_int(struct json_writer *w, const char *key, int64_t v);

@@ -99,23 +99,33 @@ static int escape(struct scan *s)
 }
 
 /* One multi-byte character (RFC 3629 section 4: shortest form, no surrogates, at most U+10FFFF). */
-static int utf8(struct scan *s)
+size_t json_scan_utf8(const uint8_t *p, const uint8_t *end)
 {
-    uint8_t c = *s->p;
+    uint8_t c = *p;
+    if (c < 0x80)
+        return 1;
     unsigned more = c >= 0xc2 && c <= 0xdf   ? 1
                     : (c & 0xf0) == 0xe0     ? 2
                     : c >= 0xf0 && c <= 0xf4 ? 3
                                              : 0;
-    if (more == 0 || (size_t)(s->end - s->p) <= more)
-        return refuse(s, "invalid UTF-8");
+    if (more == 0 || (size_t)(end - p) <= more)
+        return 0;
     uint8_t low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
     uint8_t high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-    if (s->p[1] < low || s->p[1] > high)
-        return refuse(s, "invalid UTF-8");
+    if (p[1] < low || p[1] > high)
+        return 0;
     for (unsigned i = 2; i <= more; i++)
-        if ((s->p[i] & 0xc0) != 0x80)
-            return refuse(s, "invalid UTF-8");
-    s->p += more + 1;
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return more + 1;
+}
+
+static int utf8(struct scan *s)
+{
+    size_t len = json_scan_utf8(s->p, s->end);
+    if (len == 0)
+        return refuse(s, "invalid UTF-8");
+    s->p += len;
     return HW_OK;
 }
 

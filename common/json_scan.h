@@ -17,4 +17,8 @@ struct json_counts {
 /* 0, or HW_EINVAL with line and column, or HW_ENOMEM. Free counts->n in every case. */
 int json_scan(const char *text, size_t len, struct json_counts *counts, struct err *e);
 
+/* Bytes of the well-formed UTF-8 sequence that begins at p (Unicode, table 3-7); 0: there is none.
+ */
+size_t json_scan_utf8(const uint8_t *p, const uint8_t *end);
+
 #endif

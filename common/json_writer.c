@@ -1,6 +1,9 @@
 #include "common/json.h"
+#include "common/json_scan.h"
 #include "common/secret.h"
+#include "common/strbuf.h"
 #include <json-c/json.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,17 +110,43 @@ void json_close(struct json_writer *w)
         w->failed = true;
 }
 
-void json_put_str(struct json_writer *w, const char *key, const char *s)
+/* The first `len` bytes of s with U+FFFD in place of every byte that belongs to no character: text
+ * from outside may hold any, and a text cut to fit may end within a character. NULL: no memory. */
+static struct json_object *repaired(const char *s, size_t len)
 {
-    if (s)
-        put_new(w, key, json_object_new_string(s));
-    else
-        json_put_value(w, key, NULL);
+    static const char replacement[] = "\xef\xbf\xbd";
+    const uint8_t *p = (const uint8_t *)s, *end = p + len;
+    struct strbuf b = STRBUF_INIT;
+    while (p < end) {
+        size_t n = json_scan_utf8(p, end);
+        if (n)
+            strbuf_add(&b, p, n);
+        else
+            strbuf_add(&b, replacement, sizeof replacement - 1);
+        p += n ? n : 1;
+    }
+    struct json_object *v =
+        b.failed || b.len > INT_MAX ? NULL : json_object_new_string_len(strbuf_str(&b), (int)b.len);
+    strbuf_done(&b);
+    return v;
 }
 
 void json_put_strn(struct json_writer *w, const char *key, const char *s, size_t len)
 {
-    put_new(w, key, json_object_new_string_len(s, (int)len));
+    const uint8_t *p = (const uint8_t *)s, *end = p + len;
+    size_t n;
+    while (p < end && (n = json_scan_utf8(p, end)))
+        p += n;
+    bool sound = p == end && len <= INT_MAX;
+    put_new(w, key, sound ? json_object_new_string_len(s, (int)len) : repaired(s, len));
+}
+
+void json_put_str(struct json_writer *w, const char *key, const char *s)
+{
+    if (s)
+        json_put_strn(w, key, s, strlen(s));
+    else
+        json_put_value(w, key, NULL);
 }
 
 void json_put_uint(struct json_writer *w, const char *key, uint64_t v)

@@ -370,6 +370,37 @@ static void test_writer(void)
     free(text);
 }
 
+/* Whatever bytes are put in, what comes out is JSON. */
+static void test_writer_repairs(void)
+{
+    static const struct {
+        const char *in, *out;
+    } rows[] = {
+        {"\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"a\xc3", "a\xef\xbf\xbd"}, /* cut within a character */
+        {"\xe2\x82\xac", "\xe2\x82\xac"},
+        {"\xe2\x82 x", "\xef\xbf\xbd\xef\xbf\xbd x"},
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"}, /* overlong */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct json_writer w;
+        struct json_object *doc = NULL;
+        const char *read = NULL;
+        json_writer_init(&w);
+        json_put_str(&w, "s", rows[i].in);
+        char *text = json_finish(&w, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+        CU_ASSERT_EQUAL_FATAL(json_parse(text, strlen(text), 1000, &doc, &e), HW_OK);
+        struct json_at top = json_root(doc);
+        CU_ASSERT_EQUAL_FATAL(json_get_str(&top, "s", 100, &read, &e), HW_OK);
+        CU_ASSERT_STRING_EQUAL(read, rows[i].out);
+        json_free(doc);
+        free(text);
+    }
+}
+
 /* The values are gone while the document still is there. */
 static void test_secret(void)
 {
@@ -481,6 +512,7 @@ int main(void)
                            {"other types", test_other_types},
                            {"names", test_names},
                            {"writer", test_writer},
+                           {"writer repairs", test_writer_repairs},
                            {"secret", test_secret},
                            {"writer misuse", test_writer_misuse},
                            {"noise", test_noise},
