@@ -42,8 +42,11 @@ static struct ipaddr key_of(const struct ipaddr *a)
     return key;
 }
 
+/* Callers took their time before they had the lock: it may be a little before the slot's. */
 static void drain(struct slot *s, uint64_t now_ns)
 {
+    if (now_ns <= s->at_ns)
+        return;
     double gone = (double)(now_ns - s->at_ns) / (double)NS_PER_S * RATELIMIT_PER_SECOND;
     s->failures = s->failures > gone ? s->failures - gone : 0;
     s->at_ns = now_ns;

@@ -20,6 +20,8 @@ static void test_burst_and_recovery(void)
         ratelimit_failed(r, &a, now);
     }
     CU_ASSERT_FALSE(ratelimit_allows(r, &a, now));
+    CU_ASSERT_FALSE(ratelimit_allows(r, &a, now - 1)); /* another thread's time, taken earlier */
+    CU_ASSERT_FALSE(ratelimit_allows(r, &a, now));
     CU_ASSERT_TRUE(ratelimit_allows(r, &b, now));
     CU_ASSERT_FALSE(ratelimit_allows(r, &a, now + NS_PER_S / 2));
     CU_ASSERT_TRUE(ratelimit_allows(r, &a, now + 3 * NS_PER_S / 2));
