@@ -38,10 +38,22 @@ static void seen_by(struct status *s, const char *observer, int64_t at)
     s->observed_at = at;
 }
 
+/* A report from the future was stored before the clock was set back: how old it is nobody knows.
+ */
 static bool is_stale(int64_t observed_at, double interval_seconds, int64_t now_s)
 {
     double limit = interval_seconds * STALE_AFTER_INTERVALS;
-    return (double)(now_s - observed_at) > (limit > STALE_AFTER_S ? limit : STALE_AFTER_S);
+    double age = (double)(now_s - observed_at);
+    return age > (limit > STALE_AFTER_S ? limit : STALE_AFTER_S) || age < -STALE_AFTER_S;
+}
+
+static void say_stale(struct status *s, int64_t observed_at, int64_t now_s)
+{
+    if (observed_at > now_s)
+        say(s, STATUS_UNKNOWN, "no report since the controller's clock was set back");
+    else
+        say(s, STATUS_UNKNOWN, "no report for %lld s", (long long)(now_s - observed_at));
+    seen_by(s, "controller", observed_at);
 }
 
 /* The first of the problems with its own system that the gateway tells of; false when there is
@@ -110,8 +122,7 @@ int status_of_gateway(struct db *db, struct boot_watch *boots, const struct stor
     if (rc)
         return rc;
     if (is_stale(t.observed_at, t.interval_seconds, now_s)) {
-        say(&s, STATUS_UNKNOWN, "no report for %lld s", (long long)(now_s - t.observed_at));
-        seen_by(&s, "controller", t.observed_at);
+        say_stale(&s, t.observed_at, now_s);
     } else {
         judge_gateway(&t, boot_watch_cloned(boots, &g->id, clock_mono_ns()), &s);
         seen_by(&s, g->name, t.observed_at);
@@ -249,8 +260,7 @@ int status_of_link(struct db *db, const struct store_link *l, int64_t now_s, str
     if (n) {
         judge_link(views, n, &s);
     } else if (newest) {
-        say(&s, STATUS_UNKNOWN, "no report for %lld s", (long long)(now_s - newest));
-        seen_by(&s, "controller", newest);
+        say_stale(&s, newest, now_s);
     } else {
         say(&s, STATUS_UNKNOWN, "neither end has reported yet");
     }

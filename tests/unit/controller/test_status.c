@@ -62,6 +62,10 @@ static void test_gateway(void)
     CU_ASSERT_EQUAL(s.state, STATUS_UNKNOWN);
     CU_ASSERT_STRING_EQUAL(s.observer, "controller");
     CU_ASSERT_EQUAL(s.observed_at, now - 5);
+    /* The clock was set back since: a report from the future is no fresh one. */
+    s = gateway_status(&f, NULL, now - 5 - 31);
+    CU_ASSERT_EQUAL(s.state, STATUS_UNKNOWN);
+    CU_ASSERT_EQUAL(gateway_status(&f, NULL, now - 10).state, STATUS_UP);
     t.interval_seconds = 60;
     CU_ASSERT_EQUAL(gateway_status(&f, &t, now + 170).state, STATUS_UP);
     t.interval_seconds = 1;
