@@ -81,24 +81,33 @@ unsigned ipaddr_bits(const struct ipaddr *a)
     return a->family == 4 ? 32 : a->family == 6 ? 128 : 0;
 }
 
+static const struct prefix special[] = {
+    {{4, {0}}, 8},                   /* "this network", RFC 791 */
+    {{4, {127}}, 8},                 /* loopback */
+    {{4, {169, 254}}, 16},           /* link-local */
+    {{4, {224}}, 4},                 /* multicast */
+    {{4, {255, 255, 255, 255}}, 32}, /* broadcast */
+    {{6, {0}}, 127},                 /* unspecified and loopback */
+    {{6, {0xfe, 0x80}}, 10},         /* link-local */
+    {{6, {0xff}}, 8},                /* multicast */
+};
+
 bool ipaddr_is_special(const struct ipaddr *a)
 {
-    static const struct prefix special[] = {
-        {{4, {0}}, 8},                   /* "this network", RFC 791 */
-        {{4, {127}}, 8},                 /* loopback */
-        {{4, {169, 254}}, 16},           /* link-local */
-        {{4, {224}}, 4},                 /* multicast */
-        {{4, {255, 255, 255, 255}}, 32}, /* broadcast */
-        {{6, {0}}, 127},                 /* unspecified and loopback */
-        {{6, {0xfe, 0x80}}, 10},         /* link-local */
-        {{6, {0xff}}, 8},                /* multicast */
-    };
     if (a->family == 0)
         return true;
     for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
         if (prefix_contains(&special[i], a))
             return true;
     return false;
+}
+
+bool prefix_has_special(const struct prefix *p)
+{
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
+        if (prefix_overlaps(&special[i], p))
+            return true;
+    return p->addr.family == 0;
 }
 
 /* The first `bits` bits of a and b are the same. */

@@ -32,6 +32,8 @@ int ipaddr_cmp(const struct ipaddr *a, const struct ipaddr *b);
 /* Loopback, unspecified, link-local, multicast, IPv4 broadcast: nothing a gateway may be reached
  * at. */
 bool ipaddr_is_special(const struct ipaddr *a);
+/* Holds such addresses, or is part of them. */
+bool prefix_has_special(const struct prefix *p);
 /* 4 → 32, 6 → 128. */
 unsigned ipaddr_bits(const struct ipaddr *a);
 

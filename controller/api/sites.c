@@ -49,7 +49,7 @@ static int read_prefix(const struct json_at *at, struct prefix *p, struct err *e
         return rc;
     if (p->len == 0)
         return json_refuse(at, e, "the default route is reserved and can't be a site's prefix yet");
-    if (ipaddr_is_special(&p->addr))
+    if (prefix_has_special(p))
         return json_refuse(at, e, "hosts can't have addresses of this prefix");
     return 0;
 }

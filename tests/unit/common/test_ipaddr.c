@@ -184,6 +184,18 @@ static void test_special(void)
         CU_ASSERT_FALSE(ipaddr_is_special(&a));
     }
     CU_ASSERT_TRUE(ipaddr_is_special(&none));
+    static const char *const mixed[] = {"128.0.0.0/1",  "192.0.0.0/2", "8000::/1",    "fc00::/6",
+                                        "224.0.1.0/24", "::/64",       "127.0.0.1/32"};
+    static const char *const plain[] = {"192.0.0.0/3", "10.0.0.0/8", "fc00::/7", "2000::/3"};
+    struct prefix p;
+    for (size_t i = 0; i < sizeof mixed / sizeof mixed[0]; i++) {
+        CU_ASSERT_EQUAL_FATAL(prefix_parse(mixed[i], &p, NULL), HW_OK);
+        CU_ASSERT_TRUE(prefix_has_special(&p));
+    }
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        CU_ASSERT_EQUAL_FATAL(prefix_parse(plain[i], &p, NULL), HW_OK);
+        CU_ASSERT_FALSE(prefix_has_special(&p));
+    }
 }
 
 static void test_sockaddr(void)
