@@ -9,6 +9,7 @@
 #include "controller/change.h"
 #include "controller/http/server.h"
 #include "controller/push/hub.h"
+#include "controller/store/api_token.h"
 #include "controller/store/overlay_pools.h"
 #include "controller/store/store.h"
 #include "controller/telemetry/boot_watch.h"
@@ -75,6 +76,22 @@ static int check_pools(struct app *app, struct err *e)
     return rc;
 }
 
+/* bootstrap makes the token last. */
+static int check_bootstrapped(struct app *app, struct err *e)
+{
+    struct db *db;
+    bool done = false;
+    int rc = store_read(app->store, &db, e);
+    if (rc)
+        return rc;
+    rc = store_api_token_any(db, &done, e);
+    store_read_end(db);
+    if (!rc && !done)
+        rc = err_set(e, HW_EFAIL, "%s: bootstrap did not come to its end: run it again",
+                     app->settings.state_dir);
+    return rc;
+}
+
 static void wake(void *arg, uint64_t ticket)
 {
     struct app *app = arg;
@@ -119,6 +136,8 @@ int app_start(struct app *app, struct err *e)
     app_path(app, "hawser.db", path);
     int rc = store_open(path, false, &app->store, e);
     if (!rc)
+        rc = check_bootstrapped(app, e);
+    if (!rc)
         rc = check_pools(app, e);
     if (!rc)
         rc = ca_open(app->settings.state_dir, clock_wall_s(), &app->ca, e);
@@ -144,19 +163,21 @@ static int sign_anew(struct app *app, struct err *e)
     return rc ? rc : change_commit(app, db, PUBLISH_AGENT, e);
 }
 
+/* What was renewed is taken into use even if something else could not be. */
 int app_renew_certificates(struct app *app, struct err *e)
 {
     struct pems pems = {0};
+    struct err more = {0};
     bool renewed = false;
-    int rc = ca_renew_own(app->ca, clock_wall_s(), &renewed, e);
-    if (!rc && renewed)
-        rc = sign_anew(app, e);
-    if (!rc)
-        rc = pems_load(app, &pems, e);
+    int first = ca_renew_own(app->ca, clock_wall_s(), &renewed, e);
+    int rc = renewed ? sign_anew(app, first ? &more : e) : 0;
+    first = first ? first : rc;
+    rc = pems_load(app, &pems, first ? &more : e);
     for (enum http_listener l = HTTP_PEOPLE; l < HTTP_LISTENERS && !rc; l++)
-        rc = http_server_set_certificate(app->server, l, pems.cert[l], pems.key[l], e);
+        rc = http_server_set_certificate(app->server, l, pems.cert[l], pems.key[l],
+                                         first ? &more : e);
     pems_done(&pems);
-    return rc;
+    return first ? first : rc;
 }
 
 void app_stop(struct app *app)

@@ -213,11 +213,14 @@ static int web_names(const char *const *names, size_t n, struct strbuf *out, str
     return out->failed ? err_set(e, HW_ENOMEM, "out of memory") : 0;
 }
 
-static int make_web(const char *dir, struct issue_request *r, int64_t now_s, struct err *e)
+/* `with_ca`: also makes a web CA that is missing. Never later than bootstrap: people trust the one
+ * that they were given. */
+static int make_web(const char *dir, struct issue_request *r, bool with_ca, int64_t now_s,
+                    struct err *e)
 {
     struct identity authority, web;
     int rc = load_identity(dir, "web-ca", &authority, e);
-    if (rc == HW_ENOTFOUND)
+    if (rc == HW_ENOTFOUND && with_ca)
         rc = make_authority(dir, "web-ca", "web CA", now_s, &authority, e);
     if (rc)
         return rc;
@@ -244,7 +247,7 @@ int ca_create_web(const char *dir, const char *const *names, size_t n_names, int
         struct issue_request r = {.common_name =
                                       strlen(names[0]) <= WEB_CN_MAX ? names[0] : "controller",
                                   .san = strbuf_str(&san)};
-        rc = make_web(dir, &r, now_s, e);
+        rc = make_web(dir, &r, true, now_s, e);
     }
     strbuf_done(&san);
     return rc ? err_wrap(e, "make the web server's certificate") : 0;
@@ -252,13 +255,15 @@ int ca_create_web(const char *dir, const char *const *names, size_t n_names, int
 
 /* ---- renewal ---- */
 
-/* Half of its time is over, or it cannot be read as what it should be. */
+/* Half of its time is over, it has not begun (the clock was ahead when it was made), or it cannot
+ * be read as what it should be. */
 static bool is_due(const struct x509_st *cert, int64_t now_s)
 {
     struct x509_info info;
     if (x509_cert_info(cert, &info, NULL))
         return true;
-    return now_s >= info.not_before + (info.not_after - info.not_before) / 2;
+    return now_s < info.not_before ||
+           now_s >= info.not_before + (info.not_after - info.not_before) / 2;
 }
 
 /* What a renewal takes up. */
@@ -298,32 +303,47 @@ static int renew_config(struct ca *ca, enum renewal what, int64_t now_s, bool *r
     return rc;
 }
 
-/* Only where bootstrap made a web CA; an operator's own certificate stands elsewhere and is not
- * ours to renew. */
-static int renew_web(struct ca *ca, int64_t now_s, bool *renewed, struct err *e)
+/* Only where bootstrap made one; an operator's own certificate stands elsewhere and is not ours to
+ * renew. A key without its certificate, when the controller opens, was left by a crash: the old
+ * certificate tells the names. While it runs somebody may be putting in another pair. */
+static int renew_web(struct ca *ca, enum renewal what, int64_t now_s, bool *renewed, struct err *e)
 {
+    char path[PATH_MAX];
     struct identity i;
+    if (!exists(ca->dir, "web", "pem"))
+        return 0;
     int rc = load_identity(ca->dir, "web", &i, e);
+    if (rc == HW_ENOTFOUND && what == RENEW_DUE)
+        return 0;
+    bool due = rc == HW_ENOTFOUND || (!rc && what == RENEW_DUE && is_due(i.cert, now_s));
+    if (rc == HW_ENOTFOUND) {
+        i = (struct identity){0};
+        rc = file_path(path, ca->dir, "web", "pem", e);
+        if (!rc)
+            rc = x509_cert_load(path, &i.cert, e);
+    }
     if (rc)
-        return rc == HW_ENOTFOUND ? 0 : rc;
-    if (is_due(i.cert, now_s)) {
+        return rc;
+    if (due) {
         struct issue_request r = {.common_name = "controller", .san_of = i.cert};
-        rc = make_web(ca->dir, &r, now_s, e);
+        rc = make_web(ca->dir, &r, false, now_s, e);
         *renewed = *renewed || rc == 0;
     }
     identity_done(&i);
     return rc;
 }
 
+/* Each for itself: what can't be renewed does not keep the others from it. */
 int ca_renew_own(struct ca *ca, int64_t now_s, bool *renewed, struct err *e)
 {
+    struct err more = {0};
     *renewed = false;
-    int rc = renew_config(ca, RENEW_DUE, now_s, renewed, e);
-    if (!rc)
-        rc = renew_listener(ca, RENEW_DUE, now_s, renewed, e);
-    if (!rc)
-        rc = renew_web(ca, now_s, renewed, e);
-    return rc ? err_wrap(e, "renew the controller's certificates") : 0;
+    int first = renew_config(ca, RENEW_DUE, now_s, renewed, e);
+    int rc = renew_listener(ca, RENEW_DUE, now_s, renewed, first ? &more : e);
+    first = first ? first : rc;
+    rc = renew_web(ca, RENEW_DUE, now_s, renewed, first ? &more : e);
+    first = first ? first : rc;
+    return first ? err_wrap(e, "renew the controller's certificates") : 0;
 }
 
 /* ---- open ---- */
@@ -358,7 +378,9 @@ static int open_into(struct ca *ca, const char *dir, int64_t now_s, struct err *
         return rc;
     bool made = false;
     rc = renew_config(ca, RENEW_MISSING, now_s, &made, e);
-    return rc ? rc : renew_listener(ca, RENEW_MISSING, now_s, &made, e);
+    if (!rc)
+        rc = renew_listener(ca, RENEW_MISSING, now_s, &made, e);
+    return rc ? rc : renew_web(ca, RENEW_MISSING, now_s, &made, e);
 }
 
 int ca_open(const char *dir, int64_t now_s, struct ca **out, struct err *e)

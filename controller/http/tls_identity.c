@@ -35,6 +35,27 @@ static gnutls_datum_t datum(const char *text)
     return d;
 }
 
+/* GNUTLS_E_CERTIFICATE_KEY_MISMATCH when every handshake would fail. */
+static int check_pair(const struct identity *id)
+{
+    unsigned char of_key[64], of_cert[64];
+    size_t n_key = sizeof of_key, n_cert = sizeof of_cert;
+    gnutls_pubkey_t key;
+    int rc = gnutls_pubkey_init(&key);
+    if (rc)
+        return rc;
+    rc = gnutls_pubkey_import_privkey(key, id->key, 0, 0);
+    if (!rc)
+        rc = gnutls_pubkey_get_key_id(key, GNUTLS_KEYID_USE_SHA256, of_key, &n_key);
+    if (!rc)
+        rc = gnutls_pubkey_get_key_id(id->chain[0].pubkey, GNUTLS_KEYID_USE_SHA256, of_cert,
+                                      &n_cert);
+    if (!rc && (n_key != n_cert || memcmp(of_key, of_cert, n_key) != 0))
+        rc = GNUTLS_E_CERTIFICATE_KEY_MISMATCH;
+    gnutls_pubkey_deinit(key);
+    return rc;
+}
+
 int tls_identity_set(enum http_listener listener, const char *cert_pem, const char *key_pem,
                      struct err *e)
 {
@@ -49,6 +70,8 @@ int tls_identity_set(enum http_listener listener, const char *cert_pem, const ch
         rc = gnutls_privkey_init(&id->key);
     if (!rc)
         rc = gnutls_privkey_import_x509_raw(id->key, &key, GNUTLS_X509_FMT_PEM, NULL, 0);
+    if (!rc)
+        rc = check_pair(id);
     if (rc) {
         identity_free(id);
         return err_set(e, HW_EFAIL, "certificate or key of the %s listener: %s",

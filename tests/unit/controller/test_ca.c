@@ -127,10 +127,46 @@ static void test_interrupted(void)
     remove_dir();
 }
 
+static void replace_key(const char *name)
+{
+    struct evp_pkey_st *key = NULL;
+    struct err e = {0};
+    CU_ASSERT_EQUAL_FATAL(x509_key_new(&key, &e), 0);
+    CU_ASSERT_EQUAL_FATAL(x509_key_save(in_dir(name), key, &e), 0);
+    x509_key_free(key);
+}
+
+static bool pair_of(const char *name)
+{
+    char file[64];
+    struct evp_pkey_st *key = NULL;
+    struct err e = {0};
+    (void)snprintf(file, sizeof file, "%s.key", name);
+    CU_ASSERT_EQUAL_FATAL(x509_key_load(in_dir(file), &key, &e), 0);
+    (void)snprintf(file, sizeof file, "%s.pem", name);
+    struct x509_st *cert = load(file);
+    bool fits = x509_cert_has_key(cert, key);
+    x509_cert_free(cert);
+    x509_key_free(key);
+    return fits;
+}
+
+static bool same_cert(const struct x509_st *a, const struct x509_st *b)
+{
+    uint8_t *da = NULL, *db = NULL;
+    size_t na = 0, nb = 0;
+    bool same = !x509_cert_der(a, &da, &na, NULL) && !x509_cert_der(b, &db, &nb, NULL) &&
+                na == nb && memcmp(da, db, na) == 0;
+    free(da);
+    free(db);
+    return same;
+}
+
 static void test_web(void)
 {
     make_dir();
     struct err e = {0};
+    struct x509_st *authority = NULL;
     static const char *const names[] = {"hawser.example", "192.0.2.9", "fd01::1", "localhost"};
     static const char *const bad[] = {"a,DNS:evil"}, *const empty[] = {""};
     CU_ASSERT_EQUAL_FATAL(ca_create(dir, NOW, &e), 0);
@@ -156,6 +192,30 @@ static void test_web(void)
                                    NOW + 500 * DAY));
     CU_ASSERT_TRUE(
         openssl_accepts("gateway-ca.pem", "agent-listener.pem", "sslserver", NOW + 500 * DAY));
+    /* A crash after the new key was written. */
+    CU_ASSERT_EQUAL_FATAL(x509_cert_load(in_dir("web-ca.pem"), &authority, &e), 0);
+    replace_key("web.key");
+    ca_free(ca);
+    ca = open_ca(NOW + 200 * DAY);
+    CU_ASSERT_TRUE(pair_of("web"));
+    CU_ASSERT_TRUE(openssl_accepts("web-ca.pem", "web.pem", "sslserver -verify_ip 192.0.2.9",
+                                   NOW + 500 * DAY));
+    /* Made while the clock was a year ahead. */
+    CU_ASSERT_EQUAL(ca_renew_own(ca, NOW + 100 * DAY, &renewed, &e), 0);
+    CU_ASSERT_TRUE(renewed);
+    CU_ASSERT_TRUE(openssl_accepts("web-ca.pem", "web.pem", "sslserver", NOW + 100 * DAY));
+    CU_ASSERT_TRUE(
+        openssl_accepts("gateway-ca.pem", "agent-listener.pem", "sslserver", NOW + 100 * DAY));
+    /* No other web CA takes the place of one whose key is kept elsewhere; the rest is renewed. */
+    CU_ASSERT_EQUAL(unlink(in_dir("web-ca.key")), 0);
+    CU_ASSERT_NOT_EQUAL(ca_renew_own(ca, NOW + 400 * DAY, &renewed, &e), 0);
+    CU_ASSERT_TRUE(renewed);
+    struct x509_st *now = load("web-ca.pem");
+    CU_ASSERT_TRUE(same_cert(now, authority));
+    x509_cert_free(now);
+    x509_cert_free(authority);
+    CU_ASSERT_TRUE(
+        openssl_accepts("gateway-ca.pem", "agent-listener.pem", "sslserver", NOW + 700 * DAY));
     ca_free(ca);
     remove_dir();
 }
