@@ -55,14 +55,17 @@ void problem_from_err(const struct http_request *req, struct http_response *res,
     const struct kind *k = &kinds[i];
     const char *detail = e->text;
     if (k->status == 500) {
+        char path[HTTP_PATH_TEXT_MAX];
         log_error("request failed request=%s method=%s path=%s: %s", req->id,
-                  http_method_name(req->method), req->path, e->text);
+                  http_method_name(req->method), http_request_path_text(req, path), e->text);
         detail = "the reason stands in the controller's log under this request id";
     }
     if (k->status == 401 && req->listener == HTTP_PEOPLE)
         http_response_header(res, "WWW-Authenticate", "Bearer realm=\"hawser\"");
-    if (k->status == 503)
+    if (k->status == 503) {
+        log_warn_limited("request refused for now request=%s: %s", req->id, e->text);
         http_response_header(res, "Retry-After", "1");
+    }
     write_problem(req, res, k->status, k->slug, k->title, e->field, detail);
 }
 

@@ -6,8 +6,9 @@
 #include "common/id.h"
 #include "controller/store/store.h"
 
-/* Denies the gateway and its certificates that have not ended under one new number, and remembers its
- * peers (the other ends of its links now) as unconfirmed. Does not change the gateway's state. */
+/* Denies the gateway and its certificates that have not ended under one new number, and remembers
+ * its peers (the other ends of its links now) as unconfirmed. Does not change the gateway's state.
+ */
 int store_denial_add(struct db *db, const struct hw_id *gateway_id, struct err *e);
 
 /* The newest number that was ever heard of: this store's own, or an agent's after a backup was

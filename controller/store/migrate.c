@@ -19,12 +19,21 @@ static int version(sqlite3 *sq, int *out, struct err *e)
     return *out < 0 ? err_set(e, HW_EFAIL, "read the store's version: %s", sqlite3_errmsg(sq)) : 0;
 }
 
+/* Looks again once it is alone: another process may have done it meanwhile. */
 static int apply(sqlite3 *sq, const struct migration *m, struct err *e)
 {
+    int have = 0;
     char *pragma = sqlite3_mprintf("PRAGMA user_version = %d", m->number);
     int rc = pragma ? SQLITE_OK : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(sq, "BEGIN EXCLUSIVE", NULL, NULL, NULL);
+    if (rc == SQLITE_OK && version(sq, &have, NULL))
+        rc = SQLITE_ERROR;
+    if (rc == SQLITE_OK && have >= m->number) {
+        sqlite3_free(pragma);
+        (void)sqlite3_exec(sq, "ROLLBACK", NULL, NULL, NULL);
+        return 0;
+    }
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(sq, (const char *)m->sql, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
@@ -33,6 +42,14 @@ static int apply(sqlite3 *sq, const struct migration *m, struct err *e)
         rc = sqlite3_exec(sq, "COMMIT", NULL, NULL, NULL);
     sqlite3_free(pragma);
     return rc == SQLITE_OK ? 0 : failed(sq, m, e);
+}
+
+int migrate_is_empty(sqlite3 *sq, bool *out, struct err *e)
+{
+    int have = 0;
+    int rc = version(sq, &have, e);
+    *out = have == 0;
+    return rc;
 }
 
 int migrate(sqlite3 *sq, struct err *e)

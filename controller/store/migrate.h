@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct migration {
@@ -17,6 +18,8 @@ struct migration {
 extern const struct migration migrations[];
 extern const size_t migrations_count;
 
+/* A file without any schema: new, or emptied by something else. */
+int migrate_is_empty(sqlite3 *sq, bool *out, struct err *e);
 /* A store of a newer program is refused rather than guessed at. */
 int migrate(sqlite3 *sq, struct err *e);
 

@@ -85,11 +85,11 @@ void stmt_common(struct stmt *q, struct store_common *c)
 
 int stmt_error(struct db *db, const char *what, struct err *e)
 {
-    int code = sqlite3_errcode(db->sq);
+    int code = sqlite3_errcode(db->sq) & 0xff; /* the primary one */
     int hw = HW_EFAIL;
     if (code == SQLITE_NOMEM)
         hw = HW_ENOMEM;
-    else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+    else if (code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_FULL)
         hw = HW_EAGAIN;
     return err_set(e, hw, "store: %s: %s", what, sqlite3_errmsg(db->sq));
 }

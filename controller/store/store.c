@@ -10,9 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define BUSY_MS 5000 /* for another process (bootstrap) that writes */
+
+#define ROOM_BYTES (1u << 20) /* less than this on the disk: the next write may well fail */
 
 struct store {
     char path[PATH_MAX];
@@ -119,6 +122,18 @@ static int make_seeds(struct store *s, struct err *e)
     return rc;
 }
 
+/* An emptied file would make a controller that knows no gateway: all would be sent away. */
+static int refuse_empty(struct db *db, const char *path, struct err *e)
+{
+    bool empty = false;
+    int rc = migrate_is_empty(db->sq, &empty, e);
+    if (!rc && empty)
+        rc = err_set(e, HW_ENOTFOUND,
+                     "%s is empty: put a backup in its place, or run hawser-controller bootstrap",
+                     path);
+    return rc;
+}
+
 int store_open(const char *path, bool create, struct store **out, struct err *e)
 {
     int rc = make_file(path, create, e);
@@ -135,6 +150,8 @@ int store_open(const char *path, bool create, struct store **out, struct err *e)
         return err_set(e, HW_EFAIL, "no thread key for the store's readers");
     }
     rc = db_open(s, true, &s->writer, e);
+    if (!rc && !create)
+        rc = refuse_empty(s->writer, path, e);
     if (!rc)
         rc = migrate(s->writer->sq, e);
     if (!rc)
@@ -333,6 +350,9 @@ int store_seeds(struct db *db, uint64_t *flow_seed, uint64_t *tunnel_seed, struc
 bool store_writable(struct store *s)
 {
     struct db *db = NULL;
+    struct statvfs disk;
+    if (statvfs(s->path, &disk) || (uint64_t)disk.f_bavail * disk.f_frsize < ROOM_BYTES)
+        return false;
     if (store_begin(s, STORE_TELEMETRY, &db, NULL))
         return false;
     store_rollback(db);

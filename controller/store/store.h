@@ -15,7 +15,8 @@
 struct store; /* the file, its writer and its readers; shared by all threads */
 struct db;    /* one connection inside a transaction; belongs to the thread that began it */
 
-/* Opens and migrates. `create`: make the file when it is missing (bootstrap), else HW_ENOTFOUND. */
+/* Opens and migrates. `create`: make the file when it is missing or empty (bootstrap), else
+ * HW_ENOTFOUND. */
 int store_open(const char *path, bool create, struct store **out, struct err *e);
 /* After all other threads have ended their transactions. NULL is accepted. */
 void store_close(struct store *s);
@@ -53,7 +54,7 @@ int store_meta_set(struct db *db, const char *key, const char *value, struct err
 /* Fleet-wide hash seeds, made once when the store is created. */
 int store_seeds(struct db *db, uint64_t *flow_seed, uint64_t *tunnel_seed, struct err *e);
 
-/* True when the file can be written now (readyz). */
+/* True when the file can be written now, and its disk has room for it (readyz). */
 bool store_writable(struct store *s);
 
 /* Fields that every resource has. */

@@ -9,6 +9,7 @@
 #include "controller/store/overlay_pools.h"
 #include "controller/store/signed.h"
 #include "controller/store/site.h"
+#include "controller/store/stmt.h"
 #include "controller/store/telemetry.h"
 #include "controller/store/token.h"
 #include "tests/unit/suite.h"
@@ -164,6 +165,41 @@ static void test_migrations(void)
     CU_ASSERT_EQUAL(migrate(sq, &e), HW_EFAIL);
     CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "newer"));
     (void)sqlite3_close(sq);
+}
+
+static void test_emptied_file(void)
+{
+    struct store *s = NULL;
+    struct err e = {0};
+    fresh();
+    store_close(store);
+    store = NULL;
+    CU_ASSERT_EQUAL_FATAL(truncate(path, 0), 0);
+    CU_ASSERT_EQUAL(store_open(path, false, &s, &e), HW_ENOTFOUND);
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "empty"));
+    CU_ASSERT_EQUAL_FATAL(store_open(path, true, &store, &e), 0);
+}
+
+/* A full disk: the change is undone, the caller may try again, and it goes on once there is room.
+ */
+static void test_full_disk(void)
+{
+    struct err e = {0};
+    fresh();
+    struct db *db = begin(STORE_TELEMETRY);
+    char big[200000];
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 1] = '\0';
+    CU_ASSERT_EQUAL(sqlite3_exec(db->sq, "PRAGMA max_page_count = 60", NULL, NULL, NULL),
+                    SQLITE_OK);
+    CU_ASSERT_EQUAL(store_meta_set(db, "big", big, &e), HW_EAGAIN);
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "full"));
+    store_rollback(db);
+    db = begin(STORE_TELEMETRY);
+    CU_ASSERT_EQUAL(sqlite3_exec(db->sq, "PRAGMA max_page_count = 100000", NULL, NULL, NULL),
+                    SQLITE_OK);
+    CU_ASSERT_EQUAL(store_meta_set(db, "big", big, &e), 0);
+    CU_ASSERT_EQUAL(store_commit(db, &e), 0);
 }
 
 static void test_durability_settings(void)
@@ -766,6 +802,8 @@ static void test_pages(void)
 static CU_TestInfo tests[] = {
     {"open", test_open},
     {"migrations", test_migrations},
+    {"an emptied file", test_emptied_file},
+    {"a full disk", test_full_disk},
     {"write-ahead log", test_durability_settings},
     {"revision", test_revision},
     {"snapshots", test_snapshots},
