@@ -1,4 +1,5 @@
 #include "controller/bootstrap.h"
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/fsutil.h"
 #include "common/secret.h"
@@ -9,9 +10,11 @@
 #include "controller/store/overlay_pools.h"
 #include "controller/web_names.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static void in_state_dir(const struct settings *s, const char *name, char out[PATH_MAX])
@@ -65,12 +68,8 @@ static int make_token(const struct settings *s, struct store *store, char token[
 }
 
 static int print_result(const struct settings *s, const struct bootstrap_options *o,
-                        const char *token, struct err *e)
+                        const struct ca *ca, const char *token, struct err *e)
 {
-    struct ca *ca;
-    int rc = ca_open(s->state_dir, clock_wall_s(), &ca, e);
-    if (rc)
-        return rc;
     printf("admin token:            %s\n", token);
     printf("gateway CA fingerprint: sha256:%s\n", ca_pin(ca));
     if (!s->tls_cert[0])
@@ -78,7 +77,6 @@ static int print_result(const struct settings *s, const struct bootstrap_options
     for (size_t i = 0; i < o->n_urls; i++)
         printf("url:                    %s\n", o->urls[i]);
     printf("The token is shown this once. It is a Bearer credential of role admin.\n");
-    ca_free(ca);
     return fflush(stdout) ? err_errno(e, errno, "write the result") : 0;
 }
 
@@ -86,6 +84,7 @@ static int make_all(const struct settings *s, const struct bootstrap_options *o,
                     struct store *store, struct err *e)
 {
     char token[BEARER_TEXT_MAX];
+    struct ca *ca = NULL;
     bool done = false;
     int rc = was_done(store, &done, e);
     if (!rc && done && !o->new_admin_token)
@@ -97,11 +96,32 @@ static int make_all(const struct settings *s, const struct bootstrap_options *o,
     if (!rc && !done)
         rc = make_certificates(s, o, e);
     if (!rc)
+        rc = ca_open(s->state_dir, clock_wall_s(), &ca, e);
+    if (!rc)
         rc = make_token(s, store, token, e);
     if (!rc)
-        rc = print_result(s, o, token, e);
+        rc = print_result(s, o, ca, token, e);
     secret_wipe(token, sizeof token);
+    ca_free(ca);
     return rc;
+}
+
+/* One at a time: of two first runs the second finds that it was done. The lock goes with its file
+ * descriptor, at the latest when the process ends. */
+static int lock_state_dir(const char *dir, int *out, struct err *e)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(e, errno, "open %s", dir);
+    while (flock(fd, LOCK_EX)) {
+        if (errno != EINTR) {
+            int saved = errno;
+            (void)close(fd);
+            return err_errno(e, saved, "lock %s", dir);
+        }
+    }
+    *out = fd;
+    return 0;
 }
 
 int bootstrap_run(const struct settings *s, const struct bootstrap_options *o, struct err *e)
@@ -109,8 +129,11 @@ int bootstrap_run(const struct settings *s, const struct bootstrap_options *o, s
     char path[PATH_MAX];
     struct store *store;
     int rc = service_user_enter(s->user, s->state_dir, e);
+    auto_close int lock = -1;
     if (!rc)
         rc = fsutil_mkdir(s->state_dir, 0700, e);
+    if (!rc)
+        rc = lock_state_dir(s->state_dir, &lock, e);
     if (rc)
         return rc;
     in_state_dir(s, "hawser.db", path);

@@ -79,6 +79,11 @@ static void add_listen(struct web_names *w, const char *listen)
         add_text(w, host);
 }
 
+static bool is_host_name(const char *s)
+{
+    return s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.")] == '\0';
+}
+
 int web_names_collect(const struct settings *s, const char *const *urls, size_t n_urls,
                       struct web_names *out, struct err *e)
 {
@@ -90,7 +95,8 @@ int web_names_collect(const struct settings *s, const char *const *urls, size_t 
             return rc;
     }
     (void)gethostname(host, sizeof host - 1);
-    add_text(out, host);
+    if (is_host_name(host)) /* Linux takes others; they are no names in DNS */
+        add_text(out, host);
     add_text(out, "localhost");
     add_text(out, "127.0.0.1");
     add_text(out, "::1");

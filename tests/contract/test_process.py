@@ -8,6 +8,7 @@ import socket
 import ssl
 import stat
 import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -99,6 +100,47 @@ class Bootstrap(Base):
         self.assertEqual(self.api(controller, "GET", "sites", token=old).status, 401)
         after = {p.name: p.read_bytes() for p in controller.state.iterdir() if p.suffix in (".pem", ".key")}
         self.assertEqual(before, after)
+
+    def test_several_at_once(self):
+        controller = self.controller(running=False)
+        controller.state.mkdir(mode=0o700)
+        if os.geteuid() == 0:
+            os.chown(controller.state, USER, USER)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            done = list(pool.map(lambda _: controller.run("bootstrap"), range(4)))
+        self.assertEqual(sorted(run.returncode for run in done), [0, 3, 3, 3], [run.stderr for run in done])
+        controller.token = re.search(r"hwa1\.\S+", next(run.stdout for run in done if run.returncode == 0))[0]
+        controller.start()
+        self.assertEqual(self.api(controller, "GET", "sites").status, 200)
+
+    def test_interrupted(self):
+        """Ended at any file that it writes, it goes through when it is run again."""
+        for file in ("gateway-ca.key", "gateway-ca.pem", "config.pem", "agent-listener.key", "web-ca.pem", "web.key"):
+            with self.subTest(file=file):
+                controller = self.controller(running=False)
+                controller.state.mkdir(mode=0o700)
+                obstacle = controller.state / file
+                obstacle.mkdir()
+                for path in (controller.state, obstacle):
+                    if os.geteuid() == 0:
+                        os.chown(path, USER, USER)
+                self.assertEqual(controller.bootstrap().returncode, 1)
+                with self.assertRaisesRegex(AssertionError, "run it again"):
+                    controller.start()
+                obstacle.rmdir()
+                done = controller.bootstrap()
+                self.assertEqual(done.returncode, 0, done.stderr)
+                controller.start()
+                self.assertEqual(self.api(controller, "GET", "sites").status, 200)
+
+    def test_a_host_name_that_is_none(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to have another host name")
+        controller = self.controller(running=False)
+        script = "import socket, os, sys; socket.sethostname('odd_name'); os.execv(sys.argv[1], sys.argv[1:])"
+        done = subprocess.run(["unshare", "--uts", sys.executable, "-c", script, str(BINARY), "bootstrap", "--config",
+                               str(controller.config)], capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_needed_first(self):
         controller = self.controller(running=False)
@@ -370,6 +412,37 @@ class Running(Base):
                     context.wrap_socket(plain, server_hostname=host) as tls:
                 tls.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                 self.assertTrue(tls.recv(100).startswith(b"HTTP/1.1 200"))
+
+    def test_damaged_files(self):
+        """The controller says which file it is, or goes on where nothing is lost."""
+        for name, content, says in (("hawser.db", b"", "hawser.db is empty"), ("hawser.db", b"garbage" * 99, "not a database"),
+                                    ("gateway-ca.key", b"garbage", "gateway-ca.key"), ("gateway-ca.pem", b"", "gateway-ca.pem"),
+                                    ("web.pem", b"garbage", "web.pem"), ("config.pem", b"garbage", "config.pem")):
+            with self.subTest(name=name, content=content[:7]):
+                controller = self.controller(running=False)
+                self.assertEqual(controller.bootstrap().returncode, 0)
+                (controller.state / name).write_bytes(content)
+                with self.assertRaisesRegex(AssertionError, says):
+                    controller.start()
+        for name in ("config", "agent-listener", "web"):
+            with self.subTest(name=name):
+                controller = self.controller(running=False)
+                self.assertEqual(controller.bootstrap().returncode, 0)
+                (controller.state / f"{name}.key").write_bytes((controller.state / "gateway-ca.key").read_bytes())
+                controller.start()
+                self.assertEqual(self.api(controller, "GET", "sites").status, 200)
+
+    def test_a_certificate_of_another_key(self):
+        controller = self.controller(running=False)
+        self.assertEqual(controller.bootstrap().returncode, 0)
+        settings = json.loads(controller.config.read_text())
+        for name in ("web.pem", "agent-listener.key"):
+            (controller.dir / name).write_bytes((controller.state / name).read_bytes())
+            (controller.dir / name).chmod(0o644)
+        settings |= {"tls_cert": str(controller.dir / "web.pem"), "tls_key": str(controller.dir / "agent-listener.key")}
+        controller.config.write_text(json.dumps(settings))
+        with self.assertRaisesRegex(AssertionError, "people's listener"):
+            controller.start()
 
     def test_a_taken_port_is_told(self):
         controller = self.controller(running=False)
