@@ -172,10 +172,26 @@ static int enrol_new(struct app *app, struct db *db, struct enrolment *n, struct
     return rc ? rc : issue(app, db, n, e);
 }
 
+/* Before the writer is asked for: whoever has no token does not hold up those who have. */
+static int check_caller(struct app *app, struct enrolment *n, struct err *e)
+{
+    struct db *db;
+    int rc = store_read(app->store, &db, e);
+    if (rc)
+        return rc;
+    rc = check_token(db, n, e);
+    store_read_end(db);
+    return rc;
+}
+
 static int run(struct app *app, struct enrolment *n, struct err *e)
 {
     struct db *db;
-    int rc = change_begin(app, &db, e);
+    int rc = check_caller(app, n, e);
+    if (!rc)
+        rc = ca_csr_pin(n->request->csr_pem, n->key_pin, e);
+    if (!rc)
+        rc = change_begin(app, &db, e);
     if (rc)
         return rc;
     bool again = false;
@@ -222,8 +238,6 @@ int agent_api_enrol(struct app *app, struct http_request *req, struct http_respo
         return err_set(e, HW_ENOMEM, "out of memory");
     struct enrolment n = {.request = r};
     int rc = enrol_request_decode(req->body ? req->body : "", req->body_len, r, e);
-    if (!rc)
-        rc = ca_csr_pin(r->csr_pem, n.key_pin, e);
     if (!rc)
         rc = run(app, &n, e);
     if (!rc) {
