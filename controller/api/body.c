@@ -19,6 +19,16 @@ int body_object(const struct http_request *req, const char *const *members,
     return rc;
 }
 
+int body_none(const struct http_request *req, struct err *e)
+{
+    static const char *const members[] = {NULL};
+    struct json_object *doc = NULL;
+    struct json_at top;
+    int rc = req->body ? body_object(req, members, &doc, &top, e) : 0;
+    json_free(doc);
+    return rc;
+}
+
 bool body_wants(const struct json_at *at, const char *key, enum body_mode mode, bool required)
 {
     return json_presence(at, key) != JSON_ABSENT || (mode == BODY_CREATE && required);

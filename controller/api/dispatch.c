@@ -60,11 +60,11 @@ static bool authenticate(struct app *app, struct http_request *req, struct http_
         return true;
     }
     if (e.code == HW_EAUTH || e.code == HW_EFORBIDDEN) {
-        char peer[IPADDR_TEXT_MAX];
+        char peer[IPADDR_TEXT_MAX], path[HTTP_PATH_TEXT_MAX];
         if (role == ROLE_ADMIN)
             ratelimit_failed(app->auth_limit, &req->peer, now);
         log_warn_limited("authentication failed client=%s path=%s: %s",
-                         ipaddr_text(&req->peer, peer), req->path, e.text);
+                         ipaddr_text(&req->peer, peer), http_request_path_text(req, path), e.text);
     }
     problem_from_err(req, res, &e);
     return false;
@@ -105,11 +105,11 @@ static void agent_headers(struct app *app, struct http_response *res)
 
 static void log_request(const struct http_request *req, const struct http_response *res)
 {
-    char peer[IPADDR_TEXT_MAX];
+    char peer[IPADDR_TEXT_MAX], path[HTTP_PATH_TEXT_MAX];
     log_write(
         req->method == HTTP_GET || req->listener == HTTP_AGENTS ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
         "request method=%s path=%s status=%d client=%s request=%s", http_method_name(req->method),
-        req->path, res->status, ipaddr_text(&req->peer, peer), req->id);
+        http_request_path_text(req, path), res->status, ipaddr_text(&req->peer, peer), req->id);
 }
 
 void dispatch_handle(void *arg, struct http_request *req, struct http_response *res)

@@ -238,7 +238,7 @@ static int read_expiry(const struct http_request *req, struct store_token *t, st
         return rc;
     if (body_wants(&top, "expires_at", BODY_PATCH, false)) {
         rc = json_get_str(&top, "expires_at", CLOCK_TEXT_MAX, &text, e);
-        if (!rc && clock_parse(text, &t->expires_at))
+        if (!rc && (clock_parse(text, &t->expires_at) || t->expires_at <= 0))
             rc = err_set_field(e, HW_EINVAL, "expires_at", "not a time as 2030-01-31T12:00:00Z");
         else if (!rc && t->expires_at > clock_wall_s() + LIFE_MAX_S)
             rc = err_set_field(e, HW_EINVAL, "expires_at", "more than 400 days from now");

@@ -399,6 +399,8 @@ int gateways_revoke(struct app *app, struct http_request *req, struct http_respo
     struct db *db;
     int rc = http_request_param_id(req, 0, &id, e);
     if (!rc)
+        rc = body_none(req, e);
+    if (!rc)
         rc = change_begin(app, &db, e);
     if (rc)
         return rc;

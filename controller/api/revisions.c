@@ -1,5 +1,6 @@
 #include "common/json.h"
 #include "controller/api/api.h"
+#include "controller/api/body.h"
 #include "controller/app.h"
 #include "controller/push/publish.h"
 #include "controller/store/store.h"
@@ -60,7 +61,8 @@ static int accept_held(struct app *app, struct err *e)
 int revisions_accept(struct app *app, struct http_request *req, struct http_response *res,
                      struct err *e)
 {
-    (void)req;
-    int rc = accept_held(app, e);
+    int rc = body_none(req, e);
+    if (!rc)
+        rc = accept_held(app, e);
     return rc ? rc : reply(app, res, e);
 }

@@ -1,5 +1,6 @@
 #include "controller/http/request.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,6 +12,21 @@ const char *http_method_name(enum http_method m)
         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE", [HTTP_OTHER] = "OTHER",
     };
     return names[m];
+}
+
+char *http_request_path_text(const struct http_request *r, char out[HTTP_PATH_TEXT_MAX])
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~";
+    size_t used = 0;
+    for (const char *p = r->path; *p && used + 3 < HTTP_PATH_TEXT_MAX; p++) {
+        if (strchr(plain, *p))
+            out[used++] = *p;
+        else
+            used += (size_t)snprintf(out + used, 4, "%%%02X", (unsigned char)*p);
+    }
+    out[used] = '\0';
+    return out;
 }
 
 const char *http_request_query(const struct http_request *r, const char *name)

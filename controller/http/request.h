@@ -69,6 +69,11 @@ struct http_request {
 
 const char *http_method_name(enum http_method m);
 
+#define HTTP_PATH_TEXT_MAX 256
+/* The path for a log line: percent-encoded again and cut to fit, so that a blank in it cannot begin
+ * a key=value pair of the client's own making. Returns out. */
+char *http_request_path_text(const struct http_request *r, char out[HTTP_PATH_TEXT_MAX]);
+
 /* NULL when absent. Header names in any case. */
 const char *http_request_query(const struct http_request *r, const char *name);
 const char *http_request_header(const struct http_request *r, const char *name);

@@ -32,8 +32,9 @@ void publish_result_done(struct publish_result *r);
 
 /*
  * Inside the STORE_CHANGE transaction. Loads the topology, plans, writes the links, signs each
- * config whose bytes changed with this transaction's revision, and signs the denials when their number has risen. HW_EINVAL or HW_ECONFLICT,
- * with the field and the reason, when the plan is refused.
+ * config whose bytes changed with this transaction's revision, and signs the denials when their
+ * number has risen. HW_EINVAL or HW_ECONFLICT, with the field and the reason, when the plan is
+ * refused.
  */
 int publish_changes(struct app *app, struct db *db, enum publish_cause cause,
                     struct publish_result *out, struct err *e);

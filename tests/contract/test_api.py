@@ -125,7 +125,7 @@ class Sites(Base):
     def test_prefixes_are_refused(self):
         for cidr in ("10.0.0.1/8", "10.0.0.0/33", "10.0.0.0", "10.0.0.0/-1", "10.0.0.0/08", "010.0.0.0/8", "fd01::1/64", "fd01::/129",
                      "::ffff:10.0.0.0/104", "hello", "", "10.0.0.0/8 ", "0.0.0.0/0", "::/0", "127.0.0.0/8", "224.0.0.0/4",
-                     "169.254.0.0/16", "fe80::/10", "ff00::/8", 5, None):
+                     "169.254.0.0/16", "fe80::/10", "ff00::/8", "128.0.0.0/1", "fc00::/6", 5, None):
             with self.subTest(cidr=cidr):
                 self.refused(422, "POST", "/api/v1/sites",
                              {"name": "x", "provider": "aws", "role": "spoke", "cidrs": ["192.168.9.0/24", cidr]}, field="cidrs[1]")
@@ -222,6 +222,12 @@ class Gateways(Base):
         ]:
             with self.subTest(body=body):
                 self.refused(422, "POST", "/api/v1/gateways", body, field=field)
+
+    def test_revoke_takes_no_values(self):
+        _, gateways, _ = self.chain()
+        for body, status in ((b'{"reason":"x"}', 422), (b"{", 400), (b"[]", 422)):
+            for path in (f"gateways/{gateways[0]['id']}/revoke", "revisions/accept"):
+                self.refused(status, "POST", f"/api/v1/{path}", body)
 
     def test_revoke_is_idempotent(self):
         _, gateways, _ = self.chain()
@@ -335,7 +341,8 @@ class EnrolmentTokens(Base):
                 self.refused(422, "POST", "/api/v1/enrolment-tokens", body, field=field)
         self.refused(409, "POST", "/api/v1/enrolment-tokens", {**good, "gateway_name": "taken"}, field="gateway_name")
         made = self.create("enrolment-tokens", site_id=site["id"])
-        for body in ({"expires_at": None}, {"expires_at": "tomorrow"}, {"expires_at": "2999-01-01T00:00:00Z"}, {"max_uses": 5}):
+        for body in ({"expires_at": None}, {"expires_at": "tomorrow"}, {"expires_at": "2999-01-01T00:00:00Z"},
+                     {"expires_at": "1970-01-01T00:00:00Z"}, {"max_uses": 5}):
             with self.subTest(body=body):
                 self.refused(422, "PATCH", f"/api/v1/enrolment-tokens/{made['id']}", body)
 
@@ -391,6 +398,19 @@ class Requests(Base):
                 reply = request(self.controller.port, self.api.context, "GET", path, None,
                                 {"Authorization": f"Bearer {self.controller.token}"})
                 self.assertEqual((reply.status, reply.headers["Content-Type"]), (400, "application/problem+json"))
+
+    def test_answers_are_json_whatever_was_sent(self):
+        for query in ("%ff%fe%22", "%c3%a9" * 150, "%ed%a0%80"):
+            with self.subTest(query=query):
+                reply = self.api.client.request("GET", f"/api/v1/sites?{query}=1", None,
+                                                {"Authorization": f"Bearer {self.controller.token}"})
+                self.assertEqual((reply.status, reply.json["detail"]), (422, "unknown query parameter"))
+
+    def test_a_path_forges_no_log_entry(self):
+        for token in (self.controller.token, "wrong"):
+            self.api.call("DELETE", "/api/v1/sites/x%20status=204%20client=192.0.2.1", token=token)
+        self.assertIn("path=/api/v1/sites/x%20status%3D204%20client%3D192.0.2.1 status=404", self.controller.log_text())
+        self.assertNotIn(" client=192.0.2.1", self.controller.log_text())
 
     def test_tokens(self):
         good = self.controller.token
