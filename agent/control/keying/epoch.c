@@ -12,6 +12,8 @@
 /* How long a new epoch waits for the last one to be confirmed. After that the older inbound SAs are
  * gone, so that no more than three ever stand. */
 #define CONFIRM_NS SA_OLD_IN_NS
+/* A pending epoch with none in use beside it: a peer that has it sends probes by it at once. */
+#define LONE_PENDING_NS (3 * NS_PER_S)
 
 static void act(struct keylink *l, unsigned actions);
 
@@ -354,9 +356,9 @@ uint64_t epoch_allowed_ns(struct keylink *l)
     const struct sa_epoch *pending = sa_set_pending(&l->sas);
     if (l->waived)
         return 0;
-    if (pending)
-        return pending->installed_ns + CONFIRM_NS;
     const struct sa_epoch *active = sa_set_active(&l->sas);
+    if (pending)
+        return pending->installed_ns + (active ? CONFIRM_NS : LONE_PENDING_NS);
     return active && !active->confirmed ? l->sas.switched_ns + CONFIRM_NS : 0;
 }
 

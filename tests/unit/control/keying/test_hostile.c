@@ -397,6 +397,30 @@ static bool rogue_accepted(void)
     return rogue.last.type == MESSAGE_ACCEPT || rogue.closed > 0;
 }
 
+static bool keyed_after_rogue(void)
+{
+    return pair_keyed() && node_epoch(low) > 500;
+}
+
+/* Somebody with the peer's own certificate claims a new dataplane, and gives up after ACCEPT: the
+ * old keys are gone by that, and the true peers key anew without waiting for a limit. */
+static void test_false_boot(void)
+{
+    pair_init();
+    node_start(high);
+    node_start(low);
+    CU_ASSERT(pair_until(pair_keyed, 5));
+    rogue_dial(&low->cert, PAIR_LOW_ADDRESS);
+    CU_ASSERT(pair_until(rogue_is_secured, 5));
+    struct message m = good_offer(500);
+    conn_send(rogue.conn, &m);
+    CU_ASSERT(pair_until(rogue_accepted, 5));
+    CU_ASSERT_FALSE(node_status(high).keyed);
+    rogue_end();
+    CU_ASSERT(pair_until(keyed_after_rogue, 8));
+    pair_done();
+}
+
 /* The designed derivation, written out by hand: label, and SHA-256(OFFER ‖ ACCEPT) ‖ direction ‖
  * tunnel ‖ SPI. */
 static void expect_key(const uint8_t hash[32], uint8_t direction, const struct fake_sa *sa)
@@ -537,6 +561,7 @@ int main(void)
     CU_add_test(s, "bad first messages", test_bad_first_messages);
     CU_add_test(s, "unknown link", test_unknown_link);
     CU_add_test(s, "flood of offers", test_offer_flood);
+    CU_add_test(s, "false boot id", test_false_boot);
     CU_add_test(s, "derivation by hand", test_derivation);
     CU_add_test(s, "noise inside TLS", test_noise_inside);
     CU_add_test(s, "junk", test_junk);
