@@ -50,6 +50,7 @@ struct config_apply {
 
     struct stored_config *current; /* in force */
     struct link_mtu *mtus;
+    struct node node;             /* our addresses at the last look */
     struct ev_timer *stale_timer; /* limits beyond peers that were not said again */
 
     bool busy, again, stopped;
@@ -85,7 +86,11 @@ static int prepare(struct config_apply *a, struct err *e)
     if (rc < 0 || (rc = link_mtu_find(a->mtus, a->nl, c, e)) < 0)
         return rc;
     gateway_state_done(&a->want);
-    rc = gateway_state_of_config(c, a->op.goal->doc.revision, link_mtu_get(a->mtus), &a->want, e);
+    /* Without interfaces (they may come later) the links' own addresses have to do. */
+    struct gateway_facts facts = {
+        .node = interfaces_read(a->nl, a->p.settings, &a->node, NULL) == 0 ? &a->node : NULL};
+    link_mtu_facts(a->mtus, &facts);
+    rc = gateway_state_of_config(c, a->op.goal->doc.revision, &facts, &a->want, e);
     if (rc < 0)
         return rc;
     if (!sysctl_has_ipv6())
@@ -181,7 +186,9 @@ static void succeed(struct config_apply *a)
     }
     stored_config_unref(op.goal);
     struct err e = {0};
-    if (keying_set_config(a->p.keying, &a->current->config, link_mtu_get(a->mtus).own, &e) < 0)
+    struct gateway_facts facts;
+    link_mtu_facts(a->mtus, &facts);
+    if (keying_set_config(a->p.keying, &a->current->config, facts.own_mtus, &e) < 0)
         log_warn_limited("keying: %s", e.text);
     tell_peers(a);
     if (a->again || (!a->dp_known && dp_client_connected(a->p.dp)))

@@ -75,29 +75,48 @@ static void take_addresses(const struct gateway_config *c, struct gateway_state 
     qsort(s->addresses, s->n_addresses, sizeof *s->addresses, prefix_order);
 }
 
-/* The kernel's own answers to a peer must not be routed into hawser0: one rule for each pair of our
- * address and an address of the peer. The table rule stands for both families, used or not: what is
- * not routed yet must not leave in plain once it is. */
-static void take_rules(const struct gateway_config *c, struct gateway_state *s)
+static void add_rule(struct gateway_state *s, const struct ipaddr *own, const struct ipaddr *peer)
 {
+    if (own->family == peer->family)
+        s->rules[s->n_rules++] =
+            (struct nl_rule){.priority = HW_RULE_PRIO_OWN, .own = *own, .peer = *peer};
+}
+
+/* Every address of ours on the underlay, with every one of the peer's. */
+static void add_peer_rules(struct gateway_state *s, const struct config_peer *p,
+                           const struct node *node)
+{
+    for (size_t i = 0; node && i < node->n_endpoints; i++)
+        for (size_t k = 0; k < p->n_endpoints; k++)
+            add_rule(s, &node->endpoints[i].address, &p->endpoints[k]);
+}
+
+/* The kernel's own answers to a peer (a reset, an echo reply) must not be routed into hawser0: one
+ * rule for each pair of our address and an address of the peer. The table rule stands for both
+ * families, used or not: what is not routed yet must not leave in plain once it is. */
+static int take_rules(const struct gateway_config *c, const struct node *node,
+                      struct gateway_state *s)
+{
+    size_t own = 1 + (node ? node->n_endpoints : 0);
+    s->rules =
+        calloc((c->n_links + c->n_peers * own) * (1 + HW_ENDPOINTS_MAX) + 2, sizeof *s->rules);
+    if (!s->rules)
+        return HW_ENOMEM;
     for (size_t i = 0; i < c->n_links; i++) {
         const struct config_link *l = &c->links[i];
-        s->rules[s->n_rules++] =
-            (struct nl_rule){.priority = HW_RULE_PRIO_OWN, .own = l->local, .peer = l->remote};
-        for (size_t p = 0; p < c->n_peers; p++) {
-            if (!id_equal(&c->peers[p].gateway_id, &l->peer_id))
-                continue;
-            for (size_t k = 0; k < c->peers[p].n_endpoints; k++)
-                if (c->peers[p].endpoints[k].family == l->local.family)
-                    s->rules[s->n_rules++] = (struct nl_rule){.priority = HW_RULE_PRIO_OWN,
-                                                              .own = l->local,
-                                                              .peer = c->peers[p].endpoints[k]};
-        }
+        add_rule(s, &l->local, &l->remote);
+        for (size_t p = 0; p < c->n_peers; p++)
+            for (size_t k = 0;
+                 id_equal(&c->peers[p].gateway_id, &l->peer_id) && k < c->peers[p].n_endpoints; k++)
+                add_rule(s, &l->local, &c->peers[p].endpoints[k]);
     }
+    for (size_t p = 0; p < c->n_peers; p++)
+        add_peer_rules(s, &c->peers[p], node);
     s->rules[s->n_rules++] = (struct nl_rule){.priority = HW_RULE_PRIO_TABLE, .own.family = 4};
     s->rules[s->n_rules++] = (struct nl_rule){.priority = HW_RULE_PRIO_TABLE, .own.family = 6};
     qsort(s->rules, s->n_rules, sizeof *s->rules, state_rule_cmp);
     s->n_rules = unique(s->rules, s->n_rules, sizeof *s->rules, state_rule_cmp);
+    return 0;
 }
 
 /* By prefix, a route into hawser0 before one without: the first of a prefix stays. */
@@ -111,7 +130,7 @@ static int tun_first(const void *a, const void *b)
 
 /* What cannot be reached at present (a disabled link, a gateway not enrolled yet) has the
  * unreachable route alone: without it the kernel would find another way, and that in plain. */
-static void take_routes(const struct gateway_config *c, const struct link_mtus *mtus,
+static void take_routes(const struct gateway_config *c, const struct gateway_facts *facts,
                         struct gateway_state *s)
 {
     for (size_t i = 0; i < c->n_routes; i++) {
@@ -122,7 +141,7 @@ static void take_routes(const struct gateway_config *c, const struct link_mtus *
             s->routes[s->n_routes++] = (struct state_route){.prefix = r->prefix, .backing = true};
             continue;
         }
-        unsigned mtu = onward_set_mtu(c, r, mtus->effective, mtus->heard, -1);
+        unsigned mtu = onward_set_mtu(c, r, facts->mtus, facts->heard, -1);
         /* An inner IPv6 packet of 1280 bytes always passes (RFC 8200 section 5). */
         if (r->prefix.addr.family == 6 && mtu < TUN_MTU_MIN)
             mtu = TUN_MTU_MIN;
@@ -154,15 +173,15 @@ static void take_dataplane(const struct gateway_config *c, const uint32_t *effec
 
 /* Per route what the chain beyond the peers carries, where that is less than the tunnels to them;
  * else 0. */
-static uint32_t *find_limits(const struct gateway_config *c, const struct link_mtus *mtus,
+static uint32_t *find_limits(const struct gateway_config *c, const struct gateway_facts *facts,
                              bool *any)
 {
     uint32_t *limits = calloc(c->n_routes + 1, sizeof *limits);
-    for (size_t i = 0; limits && mtus->heard && i < c->n_routes; i++) {
+    for (size_t i = 0; limits && facts->heard && i < c->n_routes; i++) {
         if (c->routes[i].target != ROUTE_SET)
             continue;
-        uint32_t whole = onward_set_mtu(c, &c->routes[i], mtus->effective, mtus->heard, -1);
-        if (whole < onward_set_mtu(c, &c->routes[i], mtus->effective, NULL, -1))
+        uint32_t whole = onward_set_mtu(c, &c->routes[i], facts->mtus, facts->heard, -1);
+        if (whole < onward_set_mtu(c, &c->routes[i], facts->mtus, NULL, -1))
             limits[i] = whole;
         *any = *any || limits[i];
     }
@@ -170,26 +189,25 @@ static uint32_t *find_limits(const struct gateway_config *c, const struct link_m
 }
 
 int gateway_state_of_config(const struct gateway_config *c, uint64_t revision,
-                            struct link_mtus mtus, struct gateway_state *out, struct err *e)
+                            const struct gateway_facts *facts, struct gateway_state *out,
+                            struct err *e)
 {
     struct gateway_state s = {.tun_exists = true, .tun_up = true, .tun_mtu = TUN_MTU_MIN};
     s.addresses = calloc(2, sizeof *s.addresses);
-    s.rules = calloc(c->n_links * (1 + HW_ENDPOINTS_MAX) + 2, sizeof *s.rules);
     s.routes = calloc(c->n_routes + 1, sizeof *s.routes);
     s.links = calloc(c->n_links + 1, sizeof *s.links);
-    if (!s.addresses || !s.rules || !s.routes || !s.links) {
+    if (!s.addresses || !s.routes || !s.links || take_rules(c, facts->node, &s) < 0) {
         gateway_state_done(&s);
         return err_set(e, HW_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < c->n_links; i++)
-        if (mtus.own[i] > s.tun_mtu)
-            s.tun_mtu = mtus.own[i] < TUN_MTU_MAX ? mtus.own[i] : TUN_MTU_MAX;
+        if (facts->own_mtus[i] > s.tun_mtu)
+            s.tun_mtu = facts->own_mtus[i] < TUN_MTU_MAX ? facts->own_mtus[i] : TUN_MTU_MAX;
     take_addresses(c, &s);
-    take_rules(c, &s);
-    take_routes(c, &mtus, &s);
-    take_dataplane(c, mtus.effective, &s);
+    take_routes(c, facts, &s);
+    take_dataplane(c, facts->mtus, &s);
     s.fib_generation = revision;
-    uint32_t *limits = find_limits(c, &mtus, &s.fib_limited);
+    uint32_t *limits = find_limits(c, facts, &s.fib_limited);
     int rc = limits ? fib_image_make(c, limits, revision, &s.fib, &s.fib_len, e)
                     : err_set(e, HW_ENOMEM, "out of memory");
     free(limits);

@@ -13,6 +13,7 @@
 #include "common/dp_proto.h"
 #include "common/err.h"
 #include "common/model/gateway_config.h"
+#include "common/model/node.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,11 +54,12 @@ struct gateway_state {
     size_t fib_len;
 };
 
-/* Inner MTU of each link, in the order of config->links[]. */
-struct link_mtus {
-    const uint32_t *own;              /* as this end's underlay allows */
-    const uint32_t *effective;        /* the smaller of both ends */
+/* What a config doesn't say. MTUs are inner ones, in the order of config->links[]. */
+struct gateway_facts {
+    const uint32_t *own_mtus;         /* as this end's underlay allows */
+    const uint32_t *mtus;             /* the smaller of both ends */
     const struct onward_table *heard; /* limits beyond the peers; NULL: none */
+    const struct node *node;          /* this machine's addresses; NULL: those of the links alone */
 };
 
 /* Smallest and largest MTU of hawser0: IPv6 needs 1280 (RFC 8200), nothing over 65,521 crosses the
@@ -66,7 +68,8 @@ struct link_mtus {
 #define TUN_MTU_MAX 65521u
 
 int gateway_state_of_config(const struct gateway_config *c, uint64_t revision,
-                            struct link_mtus mtus, struct gateway_state *out, struct err *e);
+                            const struct gateway_facts *facts, struct gateway_state *out,
+                            struct err *e);
 void gateway_state_done(struct gateway_state *s);
 /* For a kernel without IPv6: its rules, routes and addresses are not wanted (and nothing can leave
  * by them). */

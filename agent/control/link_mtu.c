@@ -138,9 +138,11 @@ int link_mtu_find(struct link_mtu *m, struct nl *n, const struct gateway_config 
     return 0;
 }
 
-struct link_mtus link_mtu_get(const struct link_mtu *m)
+void link_mtu_facts(const struct link_mtu *m, struct gateway_facts *out)
 {
-    return (struct link_mtus){m->own, m->effective, &m->heard};
+    out->own_mtus = m->own;
+    out->mtus = m->effective;
+    out->heard = &m->heard;
 }
 
 void link_mtu_tell(struct link_mtu *m, const struct gateway_config *c, uint32_t site_mtu,

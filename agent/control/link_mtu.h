@@ -30,8 +30,9 @@ bool link_mtu_drop_stale(struct link_mtu *m, const struct gateway_config *c);
 
 /* Looks at the underlay and works out the MTUs of a config's links. */
 int link_mtu_find(struct link_mtu *m, struct nl *n, const struct gateway_config *c, struct err *e);
-/* Of the last link_mtu_find, in the order of its config's links; valid until the next. */
-struct link_mtus link_mtu_get(const struct link_mtu *m);
+/* The MTUs and limits of the last link_mtu_find, in the order of its config's links; valid until
+ * the next. */
+void link_mtu_facts(const struct link_mtu *m, struct gateway_facts *out);
 
 /* Tells the peers what is new for them; `c` as in the last link_mtu_find. */
 void link_mtu_tell(struct link_mtu *m, const struct gateway_config *c, uint32_t site_mtu,

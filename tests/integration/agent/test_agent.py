@@ -54,6 +54,7 @@ class Agent(unittest.TestCase):
         changes = [
             ("ip", "rule", "del", "pref", "18551"),
             ("ip", "-6", "rule", "del", "pref", "18550"),
+            ("ip", "-6", "rule", "del", "pref", "18551"),
             ("ip", "route", "flush", "table", "18551"),
             ("ip", "link", "set", "hawser0", "down"),
             ("ip", "addr", "flush", "dev", "hawser0"),

@@ -17,8 +17,8 @@ static struct gateway_state state_of(const struct sample *s, uint64_t revision, 
     for (size_t i = 0; i < LINKS_MAX; i++)
         mtus[i] = mtu;
     CU_ASSERT_EQUAL_FATAL(
-        gateway_state_of_config(&c, revision, (struct link_mtus){.own = mtus, .effective = mtus},
-                                &out, &e),
+        gateway_state_of_config(&c, revision,
+                                &(struct gateway_facts){.own_mtus = mtus, .mtus = mtus}, &out, &e),
         0);
     gateway_config_done(&c);
     return out;

@@ -28,8 +28,8 @@ static struct gateway_state wanted(const struct sample *s, uint32_t mtu)
     for (size_t i = 0; i < 16; i++)
         mtus[i] = mtu;
     CU_ASSERT_EQUAL_FATAL(
-        gateway_state_of_config(&c, 1, (struct link_mtus){.own = mtus, .effective = mtus}, &out,
-                                NULL),
+        gateway_state_of_config(&c, 1, &(struct gateway_facts){.own_mtus = mtus, .mtus = mtus},
+                                &out, NULL),
         0);
     gateway_config_done(&c);
     return out;

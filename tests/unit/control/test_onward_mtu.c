@@ -43,11 +43,11 @@ static void test_heard_limit(void)
     struct hw_id link = sample_link_id(1);
     struct prefix p = prefix("10.100.1.0/24");
     struct gateway_state plain, limited;
-    struct link_mtus mtus = {even, even, &heard};
-    CU_ASSERT_EQUAL_FATAL(gateway_state_of_config(&c, 1, mtus, &plain, NULL), 0);
+    struct gateway_facts mtus = {.own_mtus = even, .mtus = even, .heard = &heard};
+    CU_ASSERT_EQUAL_FATAL(gateway_state_of_config(&c, 1, &mtus, &plain, NULL), 0);
     CU_ASSERT(!plain.fib_limited);
     CU_ASSERT(onward_set(&heard, &link, &p, 1300));
-    CU_ASSERT_EQUAL_FATAL(gateway_state_of_config(&c, 1, mtus, &limited, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(gateway_state_of_config(&c, 1, &mtus, &limited, NULL), 0);
     CU_ASSERT(limited.fib_limited);
     unsigned changed = 0;
     for (size_t i = 0; i < limited.n_routes; i++)
