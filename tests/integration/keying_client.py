@@ -1,5 +1,4 @@
 """Dials a gateway's keying port as a peer would (docs/protocols.md), with whatever certificate a test has."""
-import os
 import ssl
 import struct
 import uuid
@@ -21,18 +20,18 @@ def context(pair, ca_file):
     return made
 
 
-def offer(link, own, peer, epoch=1_000_000):
-    """One tunnel under aes-256-gcm."""
-    body = struct.pack(">BBBB", 1, 1, 1, 1) + link.bytes + own.bytes + peer.bytes + os.urandom(16)
+def offer(link, own, peer, boot, epoch=1_000_000):
+    """One tunnel under aes-256-gcm. `boot`: of the dataplane that speaks; a new one would replace its keys."""
+    body = struct.pack(">BBBB", 1, 1, 1, 1) + link.bytes + own.bytes + peer.bytes + boot.bytes
     body += struct.pack(">QIIQ", epoch, 8192, 1400, 0) + bytes([1]) + struct.pack(">I", 0x1234567)
     return struct.pack(">HH", OFFER, len(body)) + body
 
 
-def dial(ns, address, pair, ca_file, message, timeout=12):
+def dial(ns, source, address, pair, ca_file, message, timeout=12):
     """What comes back after `message`: ("accept"|"refuse"|"message N", body), or ("closed", reason). A TLS 1.3
     client learns of a refused certificate only by its first read."""
     try:
-        raw = netns.connect(ns, (address, PORT), timeout)
+        raw = netns.connect(ns, (address, PORT), timeout, source)
     except OSError as error:
         return "closed", str(error)
     try:
@@ -60,6 +59,8 @@ def read(tls, count):
 
 def try_offer(lab, from_node, to_gateway, link_id, own_id, pair, ca_file):
     """An OFFER for a link, from a node's address to a gateway."""
-    target = lab.state["nodes"][to_gateway]
-    message = offer(uuid.UUID(link_id), uuid.UUID(own_id), uuid.UUID(target["gateway_id"]))
-    return dial(lab.state["nodes"][from_node]["netns"], target["addresses"]["underlay"][0], pair, ca_file, message)
+    sender, target = lab.state["nodes"][from_node], lab.state["nodes"][to_gateway]
+    boot = uuid.UUID(lab.status(from_node)["dataplane"]["boot_id"])
+    message = offer(uuid.UUID(link_id), uuid.UUID(own_id), uuid.UUID(target["gateway_id"]), boot)
+    return dial(sender["netns"], sender["addresses"]["underlay"][0], target["addresses"]["underlay"][0], pair, ca_file,
+                message)

@@ -181,11 +181,19 @@ def entered(ns):
         os.close(home)
 
 
-def connect(ns, address, timeout):
-    """A TCP connection made inside `ns`."""
+def new_socket(ns, address, kind, source=None):
+    """A socket of `ns` of the address's family. On a gateway `source` decides the path: from its underlay address
+    to a peer's a packet takes the underlay, without one it would take the tunnel like any traffic to that site."""
     with entered(ns):
-        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, kind)
+    if source:
+        sock.bind((source, 0))
+    return sock
+
+
+def connect(ns, address, timeout, source=None):
+    """A TCP connection made inside `ns`."""
+    sock = new_socket(ns, address[0], socket.SOCK_STREAM, source)
     sock.settimeout(timeout)
     try:
         sock.connect(address)

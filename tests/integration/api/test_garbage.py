@@ -44,9 +44,9 @@ class Garbage(unittest.TestCase):
     def test_udp(self):
         """Every port and length, from a peer's address and from a stranger's; zero SPIs and short ones too."""
         before = {n: self.drops(n) for n in self.lab.gateways}
-        for source in ("hw-gw-a1", "hw-controller"):
+        for source in ("gw-a1", "controller"):
             for target in self.lab.gateways:
-                if source == "hw-" + target:
+                if source == target:
                     continue
                 self.spray(source, self.lab.node(target).underlay)
         for name in ("gw-t1", "gw-b1"):
@@ -57,10 +57,9 @@ class Garbage(unittest.TestCase):
             self.assertIn("esp_short", counted)
 
     def spray(self, source, addresses):
+        own = self.lab.node(source).underlay
         for address in addresses:
-            with netns.entered(source):
-                sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
-            with sock:
+            with netns.new_socket("hw-" + source, address, socket.SOCK_DGRAM, own[":" in address]) as sock:
                 for port in range(4510, 4560):
                     for data in (self.bytes(1400), b"\xff", b"", bytes(4) + self.bytes(60), b"\x12\x34\x56\x78" * 9,
                                  bytes(3)):
@@ -72,11 +71,15 @@ class Garbage(unittest.TestCase):
         yield from ((a, p) for a in controller for p in (8443, 8444))
         yield from ((a, 4510) for n in ("gw-t1", "gw-b1") for a in self.lab.node(n).underlay)
 
+    def connect(self, address):
+        """From gw-a1's underlay address, which is a peer's to gw-t1 and a stranger's to gw-b1."""
+        return netns.connect("hw-gw-a1", address, 2, self.lab.node("gw-a1").underlay[":" in address[0]])
+
     def test_tcp(self):
         """Plain garbage, half a TLS record, an HTTP request without TLS, and a hang-up."""
         for address in self.targets():
             for data in (self.bytes(5000), b"\x16\x03\x01\x02\x00" + self.bytes(80), b"GET / HTTP/1.1\r\n\r\n", b""):
-                with contextlib.suppress(OSError), netns.connect("hw-gw-a1", address, 2) as sock:
+                with contextlib.suppress(OSError), self.connect(address) as sock:
                     sock.sendall(data)
                     sock.shutdown(socket.SHUT_WR)
                     while sock.recv(4096):
@@ -87,7 +90,7 @@ class Garbage(unittest.TestCase):
         for port in (8443, 8444):
             for _ in range(10):
                 with contextlib.suppress(OSError):
-                    sock = netns.connect("hw-gw-a1", (self.lab.node("controller").underlay[0], port), 2)
+                    sock = self.connect((self.lab.node("controller").underlay[0], port))
                     with sock, context.wrap_socket(sock) as tls:
                         tls.sendall(self.bytes(3000) + b"\r\n\r\n")
                         tls.recv(4096)
@@ -98,7 +101,7 @@ class Garbage(unittest.TestCase):
         try:
             for _ in range(64):
                 with contextlib.suppress(OSError):
-                    held.append(netns.connect("hw-gw-a1", (self.lab.node("gw-t1").underlay[0], 4510), 1))
+                    held.append(self.connect((self.lab.node("gw-t1").underlay[0], 4510)))
             self.lab.kill("gw-b1", "dataplane")
             self.pids = None
             self.lab.wait_links(40)
