@@ -16,7 +16,10 @@ AGENT = "/run/hawser-lab/bin/hawser-agent"
 
 class Agent(unittest.TestCase):
     def setUp(self):
+        """Each test begins with the MTUs that an underlay of 1500 gives."""
         self.lab = labs.current()
+        wait_for("equal MTUs at both ends", lambda: (self.mtu("gw-a1", "10.2.0.0/16"), self.mtu("gw-b1", "10.1.0.0/16"))
+                 == (1438, 1438), 20)
 
     def ip(self, gateway, *words):
         return json.loads(self.lab.exec(gateway, "ip", "-j", *words) or "[]")
