@@ -86,6 +86,7 @@ class Install(unittest.TestCase):
                 checked = self.root / f"{name}.json"
                 checked.write_text(text)
                 done = subprocess.run([self.root / "usr/bin" / program, "--check-config", "--config", checked],
+                                      env={**os.environ, "HAWSER_DATAPLANE_USER": "18453"} if name == "agent" else None,
                                       capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
