@@ -30,13 +30,25 @@ static void clear(struct burst *b)
     b->inner_bytes = b->esp_bytes = 0;
 }
 
+/* A device that cannot complete checksums refuses UDP_SEGMENT with EIO: from then on the socket
+ * does without. */
+static int send_or_fall_back(struct tunnel *t)
+{
+    const struct burst *b = &t->burst;
+    int rc = udp_io_send(t->sock, &t->path, b->buf->data, b->buf->len, b->seg, b->tos);
+    if (rc != -EIO || !t->sock->gso)
+        return rc;
+    t->sock->gso = false;
+    return udp_io_send(t->sock, &t->path, b->buf->data, b->buf->len, b->seg, b->tos);
+}
+
 void burst_send(struct worker *w, struct tunnel *t)
 {
     struct burst *b = &t->burst;
     if (b->buf == NULL)
         return;
     if (b->count != 0) {
-        int rc = udp_io_send(t->sock, &t->path, b->buf->data, b->buf->len, b->seg, b->tos);
+        int rc = send_or_fall_back(t);
         if (rc == 0)
             count_sent(w, t);
         else
@@ -44,6 +56,12 @@ void burst_send(struct worker *w, struct tunnel *t)
                        b->count);
     }
     clear(b);
+}
+
+void burst_full(struct worker *w, struct tunnel *t)
+{
+    stats_add(&w->st->gso_splits, 1);
+    burst_send(w, t);
 }
 
 /* A tunnel stays on the list after its burst was sent full: it is likely to fill the next one at

@@ -13,6 +13,8 @@
 uint8_t *burst_begin(struct worker *w, struct tunnel *t, size_t len, uint8_t tos);
 /* Sends the tunnel's burst now. Its list entry stays until burst_flush_all. */
 void burst_send(struct worker *w, struct tunnel *t);
+/* The same, because it reached what the kernel sends uncut. */
+void burst_full(struct worker *w, struct tunnel *t);
 /* Sends every burst: at the end of each batch. */
 void burst_flush_all(struct worker *w);
 
@@ -39,7 +41,7 @@ static inline void burst_commit(struct worker *w, struct tunnel *t, size_t len, 
         b->esp_bytes += len;
     }
     if (b->count == b->max)
-        burst_send(w, t);
+        burst_full(w, t);
 }
 
 #endif

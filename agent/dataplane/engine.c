@@ -239,6 +239,8 @@ static void bring_buffers_home(struct engine *en)
                 handoff_return(h, from, to);
         }
         handoff_collect(h, from);
+        for (unsigned to = 0; to < n; to++)
+            pktbuf_put(en->worker[from]->packed[to]);
         pktbuf_put(en->worker[from]->tun_buf);
         en->worker[from]->tun_buf = NULL;
     }

@@ -75,25 +75,70 @@ static unsigned nth_bit(uint64_t m, unsigned n)
     return (unsigned)__builtin_ctzll(m);
 }
 
-/* A packet out of a tunnel lies among others in its buffer: it is copied into one of its own to
- * travel. */
-static struct pktbuf *travelling_buffer(struct worker *w, struct packet *p)
+static bool give(struct worker *w, unsigned to, const struct handoff_item *item, uint32_t packets)
 {
-    struct pktbuf *b;
-    if (p->buf != NULL) {
-        b = *p->buf;
-        *p->buf = NULL;
-        b->data = p->data;
-    } else {
-        b = pktbuf_get(w->pool);
-        if (b == NULL)
-            return NULL;
-        memcpy(b->data, p->data, p->in.len);
-    }
-    b->len = p->in.len;
-    return b;
+    if (!handoff_give(w->shared->handoff, w->index, to, item))
+        return false;
+    stats_add(&w->st->handoff_out, packets);
+    w->given |= 1ull << to;
+    return true;
 }
 
+static bool give_packed(struct worker *w, unsigned to)
+{
+    struct handoff_item item = {.buf = w->packed[to], .packed = true};
+    if (!give(w, to, &item, w->n_packed[to]))
+        return false;
+    w->packed[to] = NULL;
+    w->packing &= ~(1ull << to);
+    return true;
+}
+
+/* What finds the ring full stays for the next turn, which then comes soon; meanwhile more is packed
+ * beside it. */
+void forward_hand_over(struct worker *w)
+{
+    for (uint64_t m = w->packing; m != 0; m &= m - 1) {
+        if (!give_packed(w, (unsigned)__builtin_ctzll(m)))
+            w->next_tick_ns = w->now_ns;
+    }
+}
+
+void forward_drop_packed(struct worker *w)
+{
+    for (; w->packing != 0; w->packing &= w->packing - 1) {
+        unsigned to = (unsigned)__builtin_ctzll(w->packing);
+        stats_drop(w->st, DROP_NO_TUNNEL, w->n_packed[to]);
+        pktbuf_put(w->packed[to]);
+        w->packed[to] = NULL;
+    }
+}
+
+/* A packet out of a tunnel lies among others in its buffer: it is copied to those that go the same
+ * way. */
+static void pack(struct worker *w, unsigned to, const struct handoff_note *note,
+                 const uint8_t *data)
+{
+    if (w->packed[to] != NULL && handoff_pack(w->packed[to], note, data)) {
+        w->n_packed[to]++;
+        return;
+    }
+    if (w->packed[to] != NULL && !give_packed(w, to)) {
+        worker_drop(w, DROP_HANDOFF_FULL);
+        return;
+    }
+    handoff_collect(w->shared->handoff, w->index);
+    w->packed[to] = pktbuf_get(w->pool);
+    if (w->packed[to] == NULL) {
+        worker_drop(w, DROP_NO_BUFFER);
+        return;
+    }
+    w->packing |= 1ull << to;
+    w->n_packed[to] = 1;
+    (void)handoff_pack(w->packed[to], note, data);
+}
+
+/* By which of the workers that have live tunnels of the link, is the flow's choice. */
 static void hand_off(struct worker *w, struct packet *p, const struct link *l, uint64_t hash,
                      uint32_t mtu, uint32_t mss_mtu)
 {
@@ -103,21 +148,20 @@ static void hand_off(struct worker *w, struct packet *p, const struct link *l, u
         return;
     }
     unsigned to = nth_bit(workers, flow_hash_pick(hash, (uint32_t)__builtin_popcountll(workers)));
-    handoff_collect(w->shared->handoff, w->index);
-    struct pktbuf *b = travelling_buffer(w, p);
-    if (b == NULL) {
-        worker_drop(w, DROP_NO_BUFFER);
+    struct handoff_note note = {
+        .hash = hash, .slot = l->slot, .mtu = mtu, .mss_mtu = mss_mtu, .len = p->in.len};
+    if (p->buf == NULL) {
+        pack(w, to, &note, p->data);
         return;
     }
-    struct handoff_item item = {
-        .buf = b, .vh = p->vh, .hash = hash, .slot = l->slot, .mtu = mtu, .mss_mtu = mss_mtu};
-    if (!handoff_give(w->shared->handoff, w->index, to, &item)) {
-        pktbuf_put(b);
+    struct handoff_item item = {.buf = *p->buf, .note = note, .vh = p->vh};
+    *p->buf = NULL;
+    item.buf->data = p->data;
+    item.buf->len = p->in.len;
+    if (!give(w, to, &item, 1)) {
+        pktbuf_put(item.buf);
         worker_drop(w, DROP_HANDOFF_FULL);
-        return;
     }
-    stats_add(&w->st->handoff_out, 1);
-    w->given |= 1ull << to;
 }
 
 /* One complete inner packet into the tunnel's burst. False: no more of this super-packet. */
@@ -251,20 +295,36 @@ void forward_packet(struct worker *w, struct packet *p, const struct fib_route *
         send_by(w, t, p, route->mtu, mss_mtu);
 }
 
-void forward_handed(struct worker *w, const struct handoff_item *item)
+static void take(struct worker *w, uint8_t *data, const struct handoff_note *note,
+                 const struct vnet_hdr *vh)
 {
-    struct packet p = {.data = item->buf->data, .vh = item->vh};
-    stats_add(&w->st->handoff_in, 1);
-    const struct link *l = w->links[item->slot];
-    if (!inner_parse(p.data, item->buf->len, &p.in)) {
+    struct packet p = {.data = data, .vh = *vh};
+    const struct link *l = w->links[note->slot];
+    if (!inner_parse(data, note->len, &p.in)) {
         worker_drop(w, DROP_INNER_MALFORMED);
         return;
     }
-    struct tunnel *t = l != NULL ? choose_tunnel(l, item->hash, w->routing->tunnel_seed) : NULL;
+    struct tunnel *t = l != NULL ? choose_tunnel(l, note->hash, w->routing->tunnel_seed) : NULL;
     if (t == NULL)
         worker_drop(w, DROP_NO_TUNNEL);
     else
-        send_by(w, t, &p, item->mtu, item->mss_mtu);
+        send_by(w, t, &p, note->mtu, note->mss_mtu);
+}
+
+void forward_handed(struct worker *w, const struct handoff_item *item)
+{
+    if (!item->packed) {
+        stats_add(&w->st->handoff_in, 1);
+        take(w, item->buf->data, &item->note, &item->vh);
+        return;
+    }
+    const struct vnet_hdr whole = {0};
+    struct handoff_note note;
+    uint8_t *data;
+    for (uint32_t at = 0; handoff_unpack(item->buf, &at, &note, &data);) {
+        stats_add(&w->st->handoff_in, 1);
+        take(w, data, &note, &whole);
+    }
 }
 
 /* A bucket of ICMP_PER_SECOND, filled by time. */

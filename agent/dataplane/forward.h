@@ -22,8 +22,12 @@ struct packet {
 /* Sends the packet by the route's next-hop set. */
 void forward_packet(struct worker *w, struct packet *p, const struct fib_route *route);
 
-/* A packet that another worker handed over. */
+/* Packets that another worker handed over. */
 void forward_handed(struct worker *w, const struct handoff_item *item);
+/* Gives other workers what was packed for them: at the end of each batch. */
+void forward_hand_over(struct worker *w);
+/* Drops it instead: a link goes, and its number may soon be another's. */
+void forward_drop_packed(struct worker *w);
 
 /* Seals one whole inner packet into a tunnel: ICMP errors, answers to probes. `data`: as in struct
  * packet. is_data: counts as traffic. */

@@ -2,6 +2,7 @@
 
 #include "agent/dataplane/spsc.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct handoff {
     unsigned workers;
@@ -65,6 +66,34 @@ void handoff_free(struct handoff *h)
     free(h->there);
     free(h->home);
     free(h);
+}
+
+/* A record: note, packet, room for a trailer, all in multiples of 8 so that notes are aligned. */
+static uint32_t record_len(uint32_t packet_len)
+{
+    return (uint32_t)sizeof(struct handoff_note) + ((packet_len + HANDOFF_TAIL + 7) & ~7u);
+}
+
+bool handoff_pack(struct pktbuf *b, const struct handoff_note *note, const uint8_t *packet)
+{
+    if (record_len(note->len) > pktbuf_room(b))
+        return false;
+    uint8_t *at = b->data + b->len;
+    memcpy(at, note, sizeof *note);
+    memcpy(at + sizeof *note, packet, note->len);
+    b->len += record_len(note->len);
+    return true;
+}
+
+bool handoff_unpack(const struct pktbuf *b, uint32_t *at, struct handoff_note *note,
+                    uint8_t **packet)
+{
+    if (*at >= b->len)
+        return false;
+    memcpy(note, b->data + *at, sizeof *note);
+    *packet = b->data + *at + sizeof *note;
+    *at += record_len(note->len);
+    return true;
 }
 
 bool handoff_give(struct handoff *h, unsigned from, unsigned to, const struct handoff_item *item)

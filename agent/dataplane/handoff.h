@@ -1,8 +1,9 @@
 /*
  * Packets between workers: used when the worker that holds a packet owns no live tunnel of the
  * chosen next hop. The choice is made by the giver; the taker only picks one of its tunnels, cuts
- * and seals. The giver's buffer travels and comes home by a ring of its own. A full ring is a
- * counted drop.
+ * and seals. A super-packet from TUN travels in the buffer it was read into; packets out of tunnels
+ * are packed side by side into one buffer a batch. Buffers come home by a ring of their own. A full
+ * ring is a counted drop.
  */
 #ifndef HAWSER_DATAPLANE_HANDOFF_H
 #define HAWSER_DATAPLANE_HANDOFF_H
@@ -17,14 +18,30 @@
 
 struct worker;
 
-struct handoff_item {
-    struct pktbuf *buf; /* data and len: the inner packet */
-    struct vnet_hdr vh; /* what TUN said of it; all zero for a packet out of a tunnel */
-    uint64_t hash;      /* flow hash */
-    uint32_t slot;      /* of the link to leave by */
-    uint32_t mtu;       /* the route's limit; 0: none */
-    uint32_t mss_mtu;   /* limit for TCP's MSS besides the tunnel's own */
+/* What the taker has to know of one packet. */
+struct handoff_note {
+    uint64_t hash;    /* flow hash */
+    uint32_t slot;    /* of the link to leave by */
+    uint32_t mtu;     /* the route's limit; 0: none */
+    uint32_t mss_mtu; /* limit for TCP's MSS besides the tunnel's own; 0: none */
+    uint32_t len;     /* of the packet */
 };
+
+struct handoff_item {
+    struct pktbuf *buf;
+    bool packed; /* records (handoff_pack) fill buf; else one packet of TUN at buf->data: */
+    struct handoff_note note;
+    struct vnet_hdr vh; /* what TUN said of it */
+};
+
+/* Room behind a packed packet that whoever seals it may use for a moment. */
+#define HANDOFF_TAIL 8u
+
+/* Appends a packet to the records in b. False: it does not fit any more. */
+bool handoff_pack(struct pktbuf *b, const struct handoff_note *note, const uint8_t *packet);
+/* The record at offset *at, which moves on; its packet in *packet. False: there are no more. */
+bool handoff_unpack(const struct pktbuf *b, uint32_t *at, struct handoff_note *note,
+                    uint8_t **packet);
 
 struct handoff; /* the rings of all pairs of workers */
 

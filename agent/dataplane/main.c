@@ -92,6 +92,8 @@ int main(int argc, char **argv)
         return 0;
     }
     log_init("dataplane", p.o.log_level);
+    /* A log reader that goes away must not take traffic with it. */
+    (void)signal(SIGPIPE, SIG_IGN);
     int rc = serve(&p);
     dp_server_free(p.server);
     engine_free(p.engine);

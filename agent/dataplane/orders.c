@@ -1,6 +1,7 @@
 #include "agent/dataplane/orders.h"
 
 #include "agent/dataplane/burst.h"
+#include "agent/dataplane/forward.h"
 #include "agent/dataplane/path_in.h"
 #include <string.h>
 
@@ -133,6 +134,7 @@ void order_link_remove(struct worker *w, void *arg)
     struct order_link *o = arg;
     struct link *l = w->links[o->slot];
     burst_flush_all(w);
+    forward_drop_packed(w);
     if (l == NULL)
         return;
     for (unsigned i = 0; i < HW_TUNNELS_PER_LINK_MAX; i++)

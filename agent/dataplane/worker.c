@@ -263,6 +263,7 @@ static void finish_turn(struct worker *w)
 {
     path_in_flush(w);
     burst_flush_all(w);
+    forward_hand_over(w);
     report(w);
     snapshot_leave(w->shared->routing, w->index);
     uint64_t end = clock_mono_ns();

@@ -98,9 +98,12 @@ struct worker {
 
     struct pktbuf_pool *pool;
     struct gro_merge *gro;
-    struct batch held;       /* what gro still points into */
-    struct tunnel *bursts;   /* tunnels that may have datagrams to send */
-    uint64_t given;          /* bit per worker: got hand-offs in this turn, to be woken */
+    struct batch held;     /* what gro still points into */
+    struct tunnel *bursts; /* tunnels that may have datagrams to send */
+    uint64_t given;        /* bit per worker: got hand-offs in this turn, to be woken */
+    uint64_t packing;      /* bit per worker: has a buffer in packed[] */
+    struct pktbuf *packed[HW_WORKERS_MAX]; /* packets for it, given at the end of the turn */
+    uint32_t n_packed[HW_WORKERS_MAX];
     uint64_t icmp_refill_ns; /* limit of ICMP errors: */
     uint32_t icmp_tokens;
 

@@ -396,12 +396,12 @@ class ForeignPeer(EngineTest):
 
 
 class Transit(EngineTest):
-    def chain(self, mtus=(1500, 1500), tunnels=4, **options):
-        a, t, b = (self.gateway(n, i, ports=2 * tunnels, tun_mtu=9000, **options)
+    def chain(self, mtus=(1500, 1500), tunnels=(4, 4), **options):
+        a, t, b = (self.gateway(n, i, ports=sum(tunnels), tun_mtu=9000, **options)
                    for n, i in (("a", 1), ("t", 3), ("b", 2)))
         underlay([a, t, b], max(mtus))
-        la = Link(a, t, tunnels=tunnels, mtu=inner_mtu(mtus[0]))
-        lb = Link(b, t, tunnels=tunnels, offset=tunnels, mtu=inner_mtu(mtus[1]))
+        la = Link(a, t, tunnels=tunnels[0], mtu=inner_mtu(mtus[0]))
+        lb = Link(b, t, tunnels=tunnels[1], offset=tunnels[0], mtu=inner_mtu(mtus[1]))
         route_chain(a, t, b, la, lb)
         for link in (la, lb):
             link.key()
@@ -418,6 +418,27 @@ class Transit(EngineTest):
         self.assertLess(t.dp.counters.total("tun_read_bytes") - read, 2000)
         self.assertEqual(t.dp.counters.total("tun_writes"), writes)
         self.assert_pings(a, t)
+
+    def test_hand_off_between_links(self):
+        """The far link has its one tunnel on another worker than half of what arrives. One-way traffic, so that
+        the kernel does not learn by which queue answers come."""
+        a, t, b, _, _ = self.chain(tunnels=(4, 1))
+        received = lambda: sum(c["rx_packets"] for c in b.dp.counters.tunnels().values())
+        begun, sent = received(), 0
+        for family, kind in ((4, socket.AF_INET), (6, socket.AF_INET6)):
+            with a.space.inside():
+                sockets = [socket.socket(kind, socket.SOCK_DGRAM) for _ in range(40)]
+            for s in sockets:
+                self.addCleanup(s.close)
+                s.bind((a.address[family], 0))
+            for _ in range(50):
+                for s in sockets:
+                    s.sendto(bytes(1200), (b.address[family], 9))
+                    sent += 1
+                b.dp.wait("packets to arrive", lambda: received() >= begun + sent - 200)
+        b.dp.wait("all packets", lambda: received() >= begun + sent)
+        self.assertGreater(t.dp.counters.total("handoff_in"), sent // 5)
+        self.assertEqual(t.dp.counters.total("handoff_out"), t.dp.counters.total("handoff_in"))
 
     def test_transit_is_one_hop(self):
         a, t, b, _, _ = self.chain()
@@ -733,6 +754,38 @@ class Seam(EngineTest):
         self.addCleanup(dp.close)
         dp.send(p.QUIESCE)
         self.assertEqual(dp.process.wait(10), 0)
+
+    def test_a_lost_tun_is_missing_in_the_dump_and_can_be_replaced(self):
+        a, b, _ = self.pair(tunnels=2)
+        for fd in a.tun:
+            os.close(fd)
+        a.space.ip("link", "del", "hawser0")
+        a.dp.wait("queues gone", lambda: p.DUMP_TUN not in a.dp.dump())
+        busy = a.dp.counters.total("heartbeat")
+        time.sleep(0.3)
+        self.assertLess(a.dp.counters.total("heartbeat") - busy, 100, "turns without cause")
+        a.tun = a.space.open_tun("hawser0", 2, 1500)
+        for i, fd in enumerate(a.tun):
+            a.dp.request(p.ATTACH_TUN, struct.pack("<HHI", i, 2, 1500), fd)
+        kernel_routes(a, [*b.site.values()])
+        self.assert_pings(a, b)
+
+    def test_root_without_sandbox_for_tests(self):
+        dp = Dataplane("x", 1, uid=0, sandbox=False)
+        self.addCleanup(dp.close)
+        self.assertEqual(dp.hello["features"] & 24, 0)
+
+    def test_idle_costs_little(self):
+        a, _, _ = self.pair(tunnels=8, interval_ms=1000)
+
+        def used():
+            with open(f"/proc/{a.dp.process.pid}/stat") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        before, turns = used(), a.dp.counters.total("heartbeat")
+        time.sleep(2)
+        self.assertLess(used() - before, 0.05)
+        self.assertLess(a.dp.counters.total("heartbeat") - turns, 400)
 
     def test_link_changes_leave_other_tunnels_alone(self):
         a, b, link = self.pair(tunnels=2)

@@ -14,7 +14,7 @@ static void test_full_ring_keeps_the_buffer(void)
     CU_ASSERT_EQUAL_FATAL(pktbuf_pool_new(BUFFERS, &pool, &e), 0);
     unsigned given = 0;
     for (;;) {
-        struct handoff_item item = {.buf = pktbuf_get(pool), .slot = given};
+        struct handoff_item item = {.buf = pktbuf_get(pool), .note = {.slot = given}};
         if (!handoff_give(h, 0, 2, &item)) {
             pktbuf_put(item.buf);
             break;
@@ -28,7 +28,7 @@ static void test_full_ring_keeps_the_buffer(void)
     for (unsigned i = 0; i < given; i++) {
         const struct handoff_item *item = handoff_peek(h, 0, 2);
         CU_ASSERT_PTR_NOT_NULL_FATAL(item);
-        CU_ASSERT_EQUAL(item->slot, i);
+        CU_ASSERT_EQUAL(item->note.slot, i);
         handoff_return(h, 0, 2);
     }
     CU_ASSERT_PTR_NULL(handoff_peek(h, 0, 2));
@@ -37,6 +37,44 @@ static void test_full_ring_keeps_the_buffer(void)
     handoff_collect(h, 0);
     CU_ASSERT_EQUAL(pktbuf_available(pool), BUFFERS);
     handoff_free(h);
+    pktbuf_pool_free(pool);
+}
+
+/* Packets of all sizes packed until the buffer is full come out as they went in. */
+static void test_packing(void)
+{
+    struct err e;
+    struct pktbuf_pool *pool;
+    CU_ASSERT_EQUAL_FATAL(pktbuf_pool_new(1, &pool, &e), 0);
+    static uint8_t packet[65535];
+    for (uint64_t seed = 1; seed < 50; seed++) {
+        uint64_t state = seed, again = seed;
+        struct pktbuf *b = pktbuf_get(pool);
+        unsigned in = 0, out = 0;
+        for (;; in++) {
+            struct handoff_note note = {.hash = in, .slot = in * 3};
+            note.len = (uint32_t)(test_random(&state) % (seed % 7 == 0 ? 65521 : 1500)) + 1;
+            test_fill(&state, packet, note.len);
+            if (!handoff_pack(b, &note, packet))
+                break;
+        }
+        struct handoff_note note;
+        uint8_t *data;
+        for (uint32_t at = 0; handoff_unpack(b, &at, &note, &data); out++) {
+            uint32_t len = (uint32_t)(test_random(&again) % (seed % 7 == 0 ? 65521 : 1500)) + 1;
+            test_fill(&again, packet, len);
+            CU_ASSERT_TRUE(note.hash == out && note.slot == out * 3 && note.len == len);
+            CU_ASSERT_EQUAL(memcmp(data, packet, len), 0);
+            CU_ASSERT_TRUE(data + len + HANDOFF_TAIL <= b->data + b->len);
+        }
+        CU_ASSERT_EQUAL(in, out);
+        CU_ASSERT_TRUE(in > 0);
+        pktbuf_put(b);
+    }
+    struct pktbuf *b = pktbuf_get(pool);
+    struct handoff_note largest = {.len = 65521};
+    CU_ASSERT_TRUE(handoff_pack(b, &largest, packet));
+    pktbuf_put(b);
     pktbuf_pool_free(pool);
 }
 
@@ -56,7 +94,7 @@ static void *take(void *arg)
             sched_yield();
             continue;
         }
-        t->wrong += item->hash != t->taken || item->buf->len != 4 ||
+        t->wrong += item->note.hash != t->taken || item->buf->len != 4 ||
                     test_get32(item->buf->data) != t->taken;
         handoff_return(t->h, 0, 1);
         t->taken++;
@@ -83,7 +121,7 @@ static void test_round_trip_between_threads(void)
         }
         test_put32(b->data, n);
         b->len = 4;
-        struct handoff_item item = {.buf = b, .hash = n};
+        struct handoff_item item = {.buf = b, .note = {.hash = n}};
         if (handoff_give(t.h, 0, 1, &item))
             n++;
         else
@@ -100,6 +138,7 @@ static void test_round_trip_between_threads(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"full ring keeps the buffer", test_full_ring_keeps_the_buffer},
+                           {"packing", test_packing},
                            {"round trip between threads", test_round_trip_between_threads},
                            CU_TEST_INFO_NULL};
     return packet_test_run("handoff", tests);
