@@ -51,8 +51,9 @@ struct exchange {
     char *body; /* of body_cap bytes and a NUL, made whole at once: no copies to wipe elsewhere */
     size_t body_len, body_cap, body_max;
     enum exchange_state state;
-    bool wake; /* woken while running: don't suspend */
-    bool gone; /* the client left while parked */
+    bool wake;        /* woken while running: don't suspend */
+    bool gone;        /* the client left while parked */
+    bool broken_head; /* nothing after it can be trusted to be where it should be */
 };
 
 /* One bound address with its own libmicrohttpd daemon. */
@@ -263,7 +264,8 @@ static enum MHD_Result collect_pair(void *arg, enum MHD_ValueKind kind, const ch
  * section 7.2, RFC 9112 section 6.3). */
 static const char *repeated_field(const struct http_request *req)
 {
-    static const char *const once[] = {"Host", "Content-Length", "Content-Type", "Authorization"};
+    static const char *const once[] = {"Host", "Content-Length", "Transfer-Encoding",
+                                       "Content-Type", "Authorization"};
     for (size_t i = 0; i < sizeof once / sizeof *once; i++) {
         size_t seen = 0;
         for (size_t k = 0; k < req->n_headers; k++)
@@ -272,6 +274,20 @@ static const char *repeated_field(const struct http_request *req)
             return once[i];
     }
     return NULL;
+}
+
+/* Where a body ends must be beyond doubt (RFC 9112 section 6.3); the library reads on until the end
+ * of the connection, or takes one of two answers. */
+static const char *doubtful_length(const struct http_request *req)
+{
+    const char *coding = http_request_header(req, "Transfer-Encoding");
+    if (!coding)
+        return NULL;
+    if (strcasecmp(coding, "chunked") != 0)
+        return "chunked is the only transfer coding known here";
+    return http_request_header(req, "Content-Length")
+               ? "Content-Length and Transfer-Encoding exclude each other"
+               : NULL;
 }
 
 static int read_head(struct http_request *req, struct MHD_Connection *mhd, struct err *e)
@@ -288,6 +304,9 @@ static int read_head(struct http_request *req, struct MHD_Connection *mhd, struc
     const char *repeated = repeated_field(req);
     if (repeated)
         return err_set(e, HW_EPROTO, "header field %s appears more than once", repeated);
+    const char *doubt = doubtful_length(req);
+    if (doubt)
+        return err_set(e, HW_EPROTO, "%s", doubt);
     for (size_t i = 0; i < req->n_query; i++)
         for (size_t k = 0; k < i; k++)
             if (!strcmp(req->query[i].name, req->query[k].name))
@@ -350,6 +369,7 @@ static void begin(struct http_server *s, struct exchange *x, const char *method)
     if (info && info->client_addr)
         (void)ipaddr_from_sockaddr(info->client_addr, &req->peer, &port);
     if (read_head(req, x->mhd, &e)) {
+        x->broken_head = true;
         problem_from_err(req, &x->res, &e);
         return;
     }
@@ -408,6 +428,8 @@ static enum MHD_Result send_response(struct exchange *x)
     (void)MHD_add_response_header(r, "X-Request-Id", x->req.id);
     (void)MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (x->broken_head)
+        (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
     for (size_t i = 0; i < res->n_headers; i++)
         (void)MHD_add_response_header(r, res->headers[i].name, res->headers[i].value);
     enum MHD_Result rc = MHD_queue_response(x->mhd, res->status ? (unsigned)res->status : 503, r);
@@ -512,6 +534,8 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const ch
         if (!x)
             return MHD_NO;
         *state = x;
+        if (x->broken_head)
+            return send_response(x);
         if (too_long_to_read(x)) {
             if (!x->res.status)
                 refuse_too_big(x);

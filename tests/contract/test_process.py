@@ -318,6 +318,19 @@ class Running(Base):
                     self.assertFalse(answer.startswith(b"HTTP/1.1 2"), (data[:60], answer[:200]))
         self.assertEqual(self.api(controller, "GET", "sites").json["items"], [made])
 
+    def test_a_body_of_doubtful_length_hides_no_request(self):
+        controller = self.controller()
+        for fields in ("Content-Length: 4\r\nTransfer-Encoding: chunked", "Content-Length: 5\r\nContent-Length: 50",
+                       "Transfer-Encoding: gzip", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"):
+            with self.subTest(fields=fields), socket.create_connection(("127.0.0.1", controller.port), timeout=5) as plain, \
+                    controller.web_context().wrap_socket(plain, server_hostname="127.0.0.1") as tls:
+                tls.sendall(f"POST /api/v1/sites HTTP/1.1\r\nHost: x\r\n{fields}\r\n\r\n0\r\n\r\n"
+                            "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                answer = b""
+                while piece := tls.recv(4096):
+                    answer += piece
+                self.assertEqual((answer.count(b"HTTP/1.1 "), answer[:12]), (1, b"HTTP/1.1 400"), answer)
+
     def test_slow_clients_don_t_hold_up_others(self):
         """Many that say nothing, before and inside TLS, are not waited for by the others."""
         controller = self.controller()
