@@ -1,5 +1,6 @@
 #include "controller/ca/ca.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/ipaddr.h"
 #include "common/model/signed_doc.h"
 #include "common/secret.h"
@@ -333,6 +334,19 @@ static int renew_web(struct ca *ca, enum renewal what, int64_t now_s, bool *rene
     return rc;
 }
 
+/* Outside of it no agent can be talked to, and nothing else would say why. */
+static int check_time(const struct ca *ca, int64_t now_s, struct err *e)
+{
+    struct x509_info info;
+    char from[CLOCK_TEXT_MAX], to[CLOCK_TEXT_MAX], now[CLOCK_TEXT_MAX];
+    int rc = x509_cert_info(ca->gateway_ca.cert, &info, e);
+    if (rc || (now_s >= info.not_before && now_s <= info.not_after))
+        return rc;
+    return err_set(
+        e, HW_EFAIL, "the gateway CA is valid from %s to %s and it is %s: is the clock right?",
+        clock_text(info.not_before, from), clock_text(info.not_after, to), clock_text(now_s, now));
+}
+
 /* Each for itself: what can't be renewed does not keep the others from it. */
 int ca_renew_own(struct ca *ca, int64_t now_s, bool *renewed, struct err *e)
 {
@@ -342,6 +356,8 @@ int ca_renew_own(struct ca *ca, int64_t now_s, bool *renewed, struct err *e)
     int rc = renew_listener(ca, RENEW_DUE, now_s, renewed, first ? &more : e);
     first = first ? first : rc;
     rc = renew_web(ca, RENEW_DUE, now_s, renewed, first ? &more : e);
+    first = first ? first : rc;
+    rc = check_time(ca, now_s, first ? &more : e);
     first = first ? first : rc;
     return first ? err_wrap(e, "renew the controller's certificates") : 0;
 }

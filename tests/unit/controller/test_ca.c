@@ -220,6 +220,23 @@ static void test_web(void)
     remove_dir();
 }
 
+static void test_clock_beside_the_ca(void)
+{
+    make_dir();
+    struct err e = {0};
+    bool renewed;
+    CU_ASSERT_EQUAL_FATAL(ca_create(dir, NOW, &e), 0);
+    struct ca *ca = open_ca(NOW);
+    CU_ASSERT_EQUAL(ca_renew_own(ca, NOW + 3000 * DAY, &renewed, &e), 0);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        CU_ASSERT_NOT_EQUAL(ca_renew_own(ca, NOW + sign * 4000 * DAY, &renewed, &e), 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "is the clock right?"));
+        CU_ASSERT_TRUE(renewed);
+    }
+    ca_free(ca);
+    remove_dir();
+}
+
 static void test_gateways(void)
 {
     make_dir();
@@ -303,9 +320,12 @@ static void test_signatures(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"made once", test_create},      {"an interrupted bootstrap", test_interrupted},
-        {"web server", test_web},        {"gateways", test_gateways},
-        {"signatures", test_signatures}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"made once", test_create},
+                           {"an interrupted bootstrap", test_interrupted},
+                           {"web server", test_web},
+                           {"clock beside the CA", test_clock_beside_the_ca},
+                           {"gateways", test_gateways},
+                           {"signatures", test_signatures},
+                           CU_TEST_INFO_NULL};
     return suite_run("ca", tests);
 }
