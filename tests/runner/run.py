@@ -99,6 +99,7 @@ def main():
     report = Report()
     with tempfile.TemporaryDirectory(prefix="hawser-test-") as temporary:
         os.environ["TMPDIR"] = tempfile.tempdir = temporary
+        os.chmod(temporary, 0o711)  # controllers run as another user and go through it
         watch = leftovers.Watch(ROOT, temporary)
         for group in GROUPS:
             if not options.groups or group in options.groups:
