@@ -25,6 +25,11 @@
 #define SOON_NS  (30 * NS_PER_MS)
 #define PAUSE_NS (500 * NS_PER_MS)
 #define RETRY_NS (5 * NS_PER_S)
+/* After a start the peers' MTUs and limits come in by and by: until then smaller route MTUs that
+ * stand are left. */
+#define GRACE_NS (10 * NS_PER_S)
+/* An apply that takes longer waits for a dataplane that does not answer. */
+#define SLOW_NS (15 * NS_PER_S)
 /* Time that a peer has after a new connection to say its limits again. */
 #define STALE_NS (5 * NS_PER_S)
 
@@ -51,9 +56,11 @@ struct config_apply {
     struct stored_config *current; /* in force */
     struct link_mtu *mtus;
     struct node node;             /* our addresses at the last look */
+    uint64_t grace_ns; /* end of the time after the start */
     struct ev_timer *stale_timer; /* limits beyond peers that were not said again */
 
     bool busy, again, stopped;
+    uint64_t busy_ns; /* since when */
     struct operation {
         struct stored_config *goal;
         config_apply_fn done; /* NULL: a mere look at what differs */
@@ -79,6 +86,20 @@ static void look_again(struct config_apply *a, uint64_t delay_ns)
     evloop_timer_arm(a->timer, due > now ? due - now : 0);
 }
 
+/* A restarted agent does not know yet what the former one was told. */
+static void keep_smaller_mtus(struct config_apply *a)
+{
+    for (size_t i = 0; i < a->want.n_routes; i++) {
+        struct state_route *w = &a->want.routes[i];
+        const struct state_route *f =
+            a->found.n_routes
+                ? bsearch(w, a->found.routes, a->found.n_routes, sizeof *w, state_route_cmp)
+                : NULL;
+        if (f && f->tun && w->tun && f->mtu > 0 && f->mtu < w->mtu)
+            w->mtu = f->mtu;
+    }
+}
+
 static int prepare(struct config_apply *a, struct err *e)
 {
     const struct gateway_config *c = &a->op.goal->config;
@@ -93,6 +114,8 @@ static int prepare(struct config_apply *a, struct err *e)
     rc = gateway_state_of_config(c, a->op.goal->doc.revision, &facts, &a->want, e);
     if (rc < 0)
         return rc;
+    if (evloop_now(a->p.loop) < a->grace_ns)
+        keep_smaller_mtus(a);
     if (!sysctl_has_ipv6())
         gateway_state_drop_ipv6(&a->want);
     a->tun_index = a->found.tun_index;
@@ -351,6 +374,7 @@ static void begin(struct config_apply *a, struct stored_config *goal, config_app
                   void *arg)
 {
     a->busy = true;
+    a->busy_ns = evloop_now(a->p.loop);
     a->op = (struct operation){
         .goal = stored_config_ref(goal), .done = done, .arg = arg, .revision = goal->doc.revision};
     run(a);
@@ -456,8 +480,14 @@ void config_apply_onward(struct config_apply *a, const struct hw_id *link, const
 static void on_stale_timer(void *arg)
 {
     struct config_apply *a = arg;
-    if (a->current && link_mtu_drop_stale(a->mtus, &a->current->config))
-        look_again(a, 0);
+    uint64_t now = evloop_now(a->p.loop);
+    if (now < a->grace_ns) {
+        evloop_timer_arm(a->stale_timer, a->grace_ns - now);
+        return;
+    }
+    if (a->current)
+        (void)link_mtu_drop_stale(a->mtus, &a->current->config);
+    look_again(a, 0);
 }
 
 void config_apply_link_connection(struct config_apply *a, const struct hw_id *link, uint64_t epoch)
@@ -483,6 +513,8 @@ uint32_t config_apply_link_mtu(const struct config_apply *a, const struct hw_id 
 
 const char *config_apply_problem(const struct config_apply *a)
 {
+    if (a->busy && evloop_now(a->p.loop) - a->busy_ns > SLOW_NS)
+        return "the dataplane does not answer";
     return a->problem;
 }
 
@@ -507,6 +539,8 @@ int config_apply_new(const struct config_apply_params *p, struct config_apply **
         config_apply_free(a);
         return err_set(e, HW_ENOMEM, "out of memory");
     }
+    a->grace_ns = evloop_now(p->loop) + GRACE_NS;
+    evloop_timer_arm(a->stale_timer, GRACE_NS);
     *out = a;
     return 0;
 }

@@ -323,6 +323,26 @@ static void test_new_dataplane(void)
     CU_ASSERT(until(has_all));
 }
 
+static bool has_three_queues(void)
+{
+    return dp.tun_queues == 3 && dp.n_links == 2;
+}
+
+/* A dataplane with another number of workers needs other queues. */
+static void test_more_workers(void)
+{
+    fake_dataplane_reboot(&dp);
+    dp.hello.workers = 3;
+    CU_ASSERT(until(has_three_queues));
+    CU_ASSERT_STRING_EQUAL(netns_line("ip -d link show hawser0 | grep -o 'numqueues [0-9]*'"),
+                           "numqueues 3");
+    fake_dataplane_reboot(&dp);
+    dp.hello.workers = 2;
+    CU_ASSERT(until(has_all));
+    CU_ASSERT_STRING_EQUAL(netns_line("ip -d link show hawser0 | grep -o 'numqueues [0-9]*'"),
+                           "numqueues 2");
+}
+
 static bool attached_anew(void)
 {
     return dp.count[DP_ATTACH_TUN] >= 2 && dp.tun_queues == 2 &&
@@ -397,6 +417,7 @@ int main(void)
         {"refused by the kernel", test_refused_by_kernel},
         {"the agent restarts", test_agent_restart},
         {"a new dataplane", test_new_dataplane},
+        {"another number of workers", test_more_workers},
         {"drift", test_drift},
         {"MTU of peer and underlay", test_mtu},
         {"lost in the middle", test_lost_in_the_middle},
