@@ -7,7 +7,8 @@ import socket
 import struct
 import subprocess
 
-PREFIX = "hwx-engine-"
+# With the process in it, so that two runs on one machine don't meet.
+PREFIX = f"hwx-engine-{os.getpid()}-"
 CLONE_NEWNET = 0x40000000
 IFF_TUN, IFF_NO_PI, IFF_VNET_HDR, IFF_MULTI_QUEUE = 0x0001, 0x1000, 0x4000, 0x0100
 TUNSETIFF, TUNSETOFFLOAD = 0x400454CA, 0x400454D0
@@ -32,7 +33,6 @@ class Namespace:
 
     def __init__(self, name):
         self.name = PREFIX + name
-        subprocess.run(["ip", "netns", "del", self.name], capture_output=True)
         run("ip", "netns", "add", self.name)
         self.ip("link", "set", "lo", "up")
         for key in ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1", "net.ipv4.conf.all.rp_filter=0",

@@ -13,7 +13,7 @@ import unittest
 
 import dp_proto as p
 import foreign
-from driver import (FLOW_SEED, TUNNEL_SEED, Dataplane, Gateway, Link, Refused, commit, id_of, kernel_routes, key_of,
+from driver import (FLOW_SEED, SANDBOX, TUNNEL_SEED, Dataplane, Gateway, Link, Refused, commit, id_of, kernel_routes, key_of,
                     route_chain, route_pair, underlay)
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
@@ -720,6 +720,7 @@ class Seam(EngineTest):
                 f.flush()
                 mmap.mmap(f.fileno(), 4096)
 
+    @unittest.skipUnless(SANDBOX, "a sanitizer's build runs without sandbox")
     def test_it_gave_up_its_rights(self):
         dp = Dataplane("x", 2)
         self.addCleanup(dp.close)
@@ -745,6 +746,7 @@ class Seam(EngineTest):
             for i, core in enumerate(cores):
                 self.assertEqual(of[f"worker-{i}"], {core})
 
+    @unittest.skipUnless(SANDBOX, "a sanitizer's build runs without sandbox")
     def test_it_refuses_to_run_as_root_with_its_sandbox(self):
         with self.assertRaisesRegex(RuntimeError, "runs as root"):
             Dataplane("x", 1, uid=0)
