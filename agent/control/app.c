@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #define ENROL_RETRY_NS    (5 * NS_PER_S)
 #define ENROL_REFUSED_NS  (60 * NS_PER_S)
@@ -386,14 +387,25 @@ static int start(struct app *a, struct err *e)
     return rc;
 }
 
+/* The gateway's key and, for moments, SA keys are in memory: no core file, no other process of this
+ * user looks at them. (The leak checker of sanitizer builds has to.) */
+static void guard_memory(void)
+{
+#ifndef HAWSER_SANITIZED
+    (void)prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
 int app_run(const struct agent_settings *settings, struct err *e)
 {
     struct app a = {.settings = settings};
     const char *missing = status_missing_capabilities();
+    guard_memory();
     log_info("hawser-agent %s", HAWSER_VERSION);
     if (missing[0])
         log_warn("capabilities are missing: %s", missing);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN); /* settings are read at a start, which disturbs nothing */
     sdnotify_init();
     int rc = start(&a, e);
     if (rc == 0) {

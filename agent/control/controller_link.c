@@ -17,6 +17,7 @@
 #define POLL_TIMEOUT_NS    (70 * NS_PER_S) /* the controller parks a poll for 50 s */
 #define REQUEST_TIMEOUT_NS (30 * NS_PER_S)
 #define REPORT_TIMEOUT_NS  (10 * NS_PER_S)
+#define CONNECT_TIMEOUT_NS (5 * NS_PER_S)
 #define BACKOFF_MIN_NS     (1 * NS_PER_S)
 #define BACKOFF_MAX_NS     (60 * NS_PER_S)
 #define RENEW_CHECK_NS     (600 * NS_PER_S)
@@ -211,11 +212,12 @@ static void start(struct lane *lane, const struct query *q, http_done_fn done)
                              .body = q->body,
                              .body_len = q->body_len,
                              .timeout_ns = q->timeout_ns,
+                             .connect_timeout_ns = CONNECT_TIMEOUT_NS,
                              .response_max = q->response_max};
     /* While a new config waits for its confirmation the question is whether the path is cut: a
      * short patience. */
     if (config_cycle_waiting(l->p.cycle))
-        r.connect_timeout_ns = smaller(10 * NS_PER_S, half_confirm_timeout(l));
+        r.connect_timeout_ns = smaller(CONNECT_TIMEOUT_NS, half_confirm_timeout(l));
     struct err e = {0};
     lane->started_ns = clock_mono_ns();
     lane->transfer = http_client_start(l->client, &r, done, lane, &e);

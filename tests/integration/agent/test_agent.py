@@ -53,6 +53,21 @@ class Agent(unittest.TestCase):
         wait_for("contact with it", lambda: self.lab.status("gw-a1")["controller"]["state"] == "connected", 20)
         self.assertEqual({k["link_id"]: k["epoch"] for k in self.lab.status("gw-a1")["links"]}, epochs)
 
+    def test_the_address_that_answers_is_kept(self):
+        """Of three addresses of the controller one refuses, one is silent, the last answers and stands first from then on."""
+        record = pathlib.Path(self.lab.state["nodes"]["gw-t1"]["state_dir"]) / "identity.json"
+        known = json.loads(record.read_text())
+        good = known["urls"][0]
+        bad = [good.replace(":8444", ":8445"), "https://192.0.2.250:8444"]
+        self.lab.kill("gw-t1", "agent")
+        owner = record.stat()
+        record.write_text(json.dumps({**known, "urls": [*bad, good]}))
+        self.lab.start("gw-t1", "agent")
+        wait_for("contact", lambda: self.lab.status("gw-t1")["controller"]["state"] == "connected", 40)
+        self.assertEqual(self.lab.status("gw-t1")["controller"]["url"], good)
+        self.assertEqual(json.loads(record.read_text())["urls"], [good, *bad])
+        self.assertEqual((record.stat().st_uid, record.stat().st_mode), (owner.st_uid, owner.st_mode))
+
     def test_what_others_change_is_put_right(self):
         changes = [
             ("ip", "rule", "del", "pref", "18551"),
