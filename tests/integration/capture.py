@@ -12,17 +12,16 @@ from expect import wait_for
 
 
 class Capture:
-    """Packets that match `expression` in namespace `ns`, between start() and stop()."""
+    """Packets that match `expression` in namespace `ns`, until stop(). `direction`: in, out or inout."""
 
-    def __init__(self, ns, interface, expression, snap=0, prefix=()):
+    def __init__(self, ns, interface, expression, direction="inout"):
         handle, self.file = tempfile.mkstemp(suffix=".pcap")
         os.close(handle)
         self.errors = tempfile.TemporaryFile(mode="w+")
-        enter = list(prefix) or ["nsenter", f"--net={netns.path(ns)}"]
         # Unprivileged after opening the device would need a user that may write the file.
         self.process = subprocess.Popen(
-            [*enter, "tcpdump", "-Z", "root", "-n", "-U", "--immediate-mode", "-i", interface, "-s", str(snap), "-B", "32768",
-             "-w", self.file, expression],
+            ["nsenter", f"--net={netns.path(ns)}", "tcpdump", "-Z", "root", "-n", "-U", "--immediate-mode",
+             "-i", interface, "-Q", direction, "-B", "32768", "-w", self.file, expression],
             stdout=subprocess.DEVNULL, stderr=self.errors)
         wait_for("tcpdump to listen", lambda: "listening on" in self.said(), 10, 0.05)
 

@@ -1,6 +1,7 @@
 """Captured packets opened by scapy's IPsec layer with the keys of the SAs: the wire format is ESP in UDP, and what
 is inside is what the hosts sent."""
 import collections
+import contextlib
 import logging
 import unittest
 
@@ -17,7 +18,8 @@ from scapy.layers.inet6 import ICMPv6EchoRequest
 from scapy.layers.ipsec import ESP, SecurityAssociation
 
 TOPOLOGY = "pair"
-OPTIONS = {"keylog": True, "tunnels": 4}
+# On a strict wire a burst leaves as the single datagrams that it is, so a capture of what leaves sees each.
+OPTIONS = {"keylog": True, "tunnels": 4, "strict_wire": True}
 
 STAMP = 862
 PATTERN = "5afec0de"
@@ -40,14 +42,17 @@ class Decrypt(unittest.TestCase):
         return made
 
     def captured(self):
-        """Packets on gw-a1's underlay while host-a pings host-b with a known payload, in both families."""
+        """What leaves both gateways while host-a pings host-b with a known payload, in both families."""
         near, _ = measure.ends(self.lab)
-        with Capture(netns.PREFIX + "gw-a1", "underlay0", "udp portrange 4510-4559") as capture:
+        with contextlib.ExitStack() as stack:
+            captures = [stack.enter_context(Capture(netns.PREFIX + g, "underlay0", "udp portrange 4510-4559", "out"))
+                        for g in self.lab.gateways]
             for family in (4, 6):
                 self.lab.exec(near, "ping", "-n", "-c", "20", "-i", "0.02", "-s", "300", "-p", PATTERN,
                               measure.addresses(self.lab, family)[0])
-            capture.stop()
-            return rdpcap(capture.file)
+            for capture in captures:
+                capture.stop()
+            return [packet for capture in captures for packet in rdpcap(capture.file)]
 
     def open_all(self):
         """[(outer, inner)] of all that was captured; every packet must open."""
