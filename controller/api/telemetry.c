@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of reports in one page: those of a gateway with many links are long. */
+#define PAGE_BYTES (4u << 20)
+
 /* The cursor of a history is the row id of the last row shown. */
 static int read_before(const struct page *page, int64_t *out, struct err *e)
 {
@@ -35,13 +38,26 @@ static int put_row(struct json_writer *w, const struct store_history_row *row, s
     return 0;
 }
 
+/* How many rows the page shows: the last one read may be there to tell that more follow. */
+static size_t shown(const struct page *page, const struct store_history_row *rows, size_t n,
+                    bool *more)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += strlen(rows[i].report_json);
+    *more = n > page->limit || bytes > PAGE_BYTES;
+    return *more && n > 1 ? n - 1 : n;
+}
+
 static int write_rows(const struct page *page, const struct store_history_row *rows, size_t n,
                       struct http_response *res, struct err *e)
 {
     char last[24] = "";
     struct json_writer w;
+    bool more = false;
+    const struct page cut = {.limit = (unsigned)shown(page, rows, n, &more)};
     page_open(&w);
-    for (size_t i = 0; i < page_shown(page, n); i++) {
+    for (size_t i = 0; i < cut.limit; i++) {
         int rc = put_row(&w, &rows[i], e);
         if (rc) {
             json_writer_done(&w);
@@ -49,7 +65,7 @@ static int write_rows(const struct page *page, const struct store_history_row *r
         }
         (void)snprintf(last, sizeof last, "%lld", (long long)rows[i].row_id);
     }
-    page_close(&w, page, n, last, res);
+    page_close(&w, &cut, more ? cut.limit + 1u : cut.limit, last, res);
     return 0;
 }
 
@@ -64,7 +80,7 @@ static int history(struct db *db, const struct hw_id *id, const struct page *pag
     if (!rc)
         rc = read_before(page, &before, e);
     if (!rc)
-        rc = store_history_list(db, id, before, page->store.limit, &rows, &n, e);
+        rc = store_history_list(db, id, before, page->store.limit, PAGE_BYTES, &rows, &n, e);
     if (rc)
         return rc;
     rc = write_rows(page, rows, n, res, e);

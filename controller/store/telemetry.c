@@ -54,8 +54,16 @@ int store_telemetry_put(struct db *db, const struct store_telemetry *t, struct e
         rc = put_last(db, t, e);
     if (rc)
         return rc;
-    struct stmt q = stmt_get(db, "INSERT INTO telemetry_history (gateway_id, observed_at, report)"
-                                 " VALUES (?, ?, ?)");
+    struct stmt q =
+        stmt_get(db, "DELETE FROM telemetry_history WHERE observed_at = ?2 AND row_id ="
+                     " (SELECT MAX(row_id) FROM telemetry_history WHERE gateway_id = ?1)");
+    stmt_id(&q, &t->gateway_id);
+    stmt_int(&q, t->observed_at);
+    rc = stmt_run(&q, NULL, e);
+    if (rc)
+        return rc;
+    q = stmt_get(db, "INSERT INTO telemetry_history (gateway_id, observed_at, report)"
+                     " VALUES (?, ?, ?)");
     stmt_id(&q, &t->gateway_id);
     stmt_int(&q, t->observed_at);
     stmt_text(&q, t->report_json);
@@ -146,18 +154,19 @@ void store_history_free(struct store_history_row *rows, size_t n)
 }
 
 int store_history_list(struct db *db, const struct hw_id *gateway_id, int64_t before,
-                       unsigned limit, struct store_history_row **out, size_t *n, struct err *e)
+                       unsigned limit, size_t max_bytes, struct store_history_row **out, size_t *n,
+                       struct err *e)
 {
     void *list = NULL;
-    size_t count = 0;
+    size_t count = 0, bytes = 0;
     struct stmt q = stmt_get(db, "SELECT row_id, observed_at, report FROM telemetry_history"
                                  " WHERE gateway_id = ? AND row_id < ?"
                                  " ORDER BY row_id DESC LIMIT ?");
     stmt_id(&q, gateway_id);
     stmt_int(&q, before ? before : INT64_MAX);
     stmt_int(&q, limit);
-    int rc;
-    while ((rc = stmt_row(&q, e)) == 1) {
+    int rc = 0;
+    while (bytes <= max_bytes && (rc = stmt_row(&q, e)) == 1) {
         struct store_history_row *row = rows_add(&list, &count, sizeof *row);
         if (row) {
             row->row_id = col_int(&q);
@@ -168,6 +177,7 @@ int store_history_list(struct db *db, const struct hw_id *gateway_id, int64_t be
             rc = err_set(e, HW_ENOMEM, "out of memory");
             break;
         }
+        bytes += strlen(row->report_json);
     }
     stmt_end(&q);
     if (rc < 0) {

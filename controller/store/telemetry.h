@@ -30,7 +30,8 @@ struct store_link_status {
     unsigned tunnels_up, tunnels_total;
 };
 
-/* Replaces the last values and appends the history row. A gateway that is gone is HW_ENOTFOUND. */
+/* Replaces the last values and appends the history row, which takes the place of one of the same
+ * second. A gateway that is gone is HW_ENOTFOUND. */
 int store_telemetry_put(struct db *db, const struct store_telemetry *t, struct err *e);
 int store_telemetry_last(struct db *db, const struct hw_id *gateway_id, struct store_telemetry *out,
                          struct err *e);
@@ -41,7 +42,7 @@ int store_link_status_get(struct db *db, const struct hw_id *link_id,
                           struct store_link_status out[2], size_t *n, struct err *e);
 
 /* History of a gateway, newest first; `before`: row id of the last one of the page before, 0 from
- * the newest. */
+ * the newest. Ends early with the row by which the reports are longer than max_bytes together. */
 struct store_history_row {
     int64_t row_id;
     int64_t observed_at;
@@ -49,7 +50,8 @@ struct store_history_row {
 };
 void store_history_free(struct store_history_row *rows, size_t n);
 int store_history_list(struct db *db, const struct hw_id *gateway_id, int64_t before,
-                       unsigned limit, struct store_history_row **out, size_t *n, struct err *e);
+                       unsigned limit, size_t max_bytes, struct store_history_row **out, size_t *n,
+                       struct err *e);
 /* Removes at most `max` rows older than `cutoff` (seconds); *removed tells how many. */
 int store_history_expire(struct db *db, int64_t cutoff, unsigned max, unsigned *removed,
                          struct err *e);

@@ -149,15 +149,23 @@ static bool is_own(const struct store_link *own, size_t n, const struct hw_id *i
     return false;
 }
 
+/* Reports are kept for a day: a gateway in wrong hands must not fill the disk with what it makes
+ * up. Links that were planned away lately find room in the base. */
+static int check_size(size_t len, size_t n_links, struct err *e)
+{
+    size_t max = REPORT_BASE_MAX + n_links * REPORT_LINK_MAX;
+    return len <= max ? 0
+                      : err_set(e, HW_ETOOBIG,
+                                "a report of a gateway with %zu links has at most %zu bytes",
+                                n_links, max);
+}
+
 /* A gateway speaks of its own links alone; others that it names (planned away meanwhile, or made
  * up) are passed over. */
 static int put_links(struct db *db, const struct hw_id *gateway, const struct report *r,
-                     struct err *e)
+                     const struct store_link *own, size_t n_own, struct err *e)
 {
-    const struct store_page all = {.limit = HW_LINKS_MAX};
-    struct store_link *own = NULL;
-    size_t n_own = 0;
-    int rc = store_link_list(db, &all, NULL, gateway, &own, &n_own, e);
+    int rc = 0;
     for (size_t i = 0; !rc && i < r->n_links; i++) {
         const struct report_link *l = &r->links[i];
         if (!is_own(own, n_own, &l->link_id))
@@ -172,13 +180,22 @@ static int put_links(struct db *db, const struct hw_id *gateway, const struct re
         memcpy(s.reason, l->reason, sizeof s.reason);
         rc = store_link_status_put(db, &s, e);
     }
-    free(own);
     return rc;
 }
 
 int ingest_telemetry(struct db *db, const struct hw_id *gateway, const struct report *r,
                      const char *json, struct err *e)
 {
-    int rc = put_last(db, gateway, r, json, e);
-    return rc ? rc : put_links(db, gateway, r, e);
+    const struct store_page all = {.limit = HW_LINKS_MAX};
+    struct store_link *own = NULL;
+    size_t n_own = 0;
+    int rc = store_link_list(db, &all, NULL, gateway, &own, &n_own, e);
+    if (!rc)
+        rc = check_size(strlen(json), n_own, e);
+    if (!rc)
+        rc = put_last(db, gateway, r, json, e);
+    if (!rc)
+        rc = put_links(db, gateway, r, own, n_own, e);
+    free(own);
+    return rc;
 }

@@ -18,8 +18,13 @@ int ingest_node(const struct node *node, struct store_gateway *g, bool *changed,
 int ingest_identity(const struct report *r, struct store_gateway *g, bool *changed, bool *replan,
                     struct err *e);
 
+/* Bytes of a report, and of each of the gateway's links in it (50 tunnels with long counters). */
+#define REPORT_BASE_MAX (128u << 10)
+#define REPORT_LINK_MAX (20u << 10)
+
 /* Last values, one history row, and this gateway's view of its links. `json` is the report as it
- * came, already decoded and so known to be well-formed. */
+ * came, already decoded and so known to be well-formed. HW_ETOOBIG when it is longer than all that
+ * this gateway can have to say. */
 int ingest_telemetry(struct db *db, const struct hw_id *gateway, const struct report *r,
                      const char *json, struct err *e);
 

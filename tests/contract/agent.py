@@ -90,7 +90,10 @@ class Agent:
         return self.call("GET", "/agent/v1/denials").status == 200
 
     def report(self, **changes):
-        body = {
+        return self.call("POST", "/agent/v1/report", self.report_body(**changes))
+
+    def report_body(self, **changes):
+        return json.dumps({
             "agent_version": "0.1.0", "boot_id": self.boot, "time": int(time.time()), "wall_skew_seconds": 0,
             "revisions": {"received": 0, "applied": 0, "in_force": 0, "refused": []}, "denials_revision": 0, **self.node(),
             "dataplane": {"connected": True, "boot_id": str(uuid.uuid4()), "version": "0.1.0", "workers": self.workers,
@@ -99,8 +102,7 @@ class Agent:
             "totals": {"goodput_tx_bps": 1000, "goodput_rx_bps": 2000, "wire_tx_bps": 1100, "wire_rx_bps": 2200,
                        "tx_packets": 1, "rx_packets": 2, "tx_bytes": 3, "rx_bytes": 4},
             "links": [], "workers": [{"busy_ratio": 0.5}], "drops": {}, "system": {"ip_forward": True, "problems": []}, "commands": [],
-            **changes}
-        return self.call("POST", "/agent/v1/report", body)
+            **changes}).encode()
 
     def config(self):
         """The config, once openssl has said that it is signed for this gateway."""

@@ -480,6 +480,22 @@ class Reports(Base):
         history = self.api("GET", f"gateways/{agents[0].id}/telemetry").json["items"]
         self.assertEqual(len(history), 1)
 
+    def test_long_reports(self):
+        """Nobody fills the disk with blanks, nor the controller's memory by looking at what is kept."""
+        agent = self.enrolled(self.site("a", "10.1.0.0/16"), "gw-a1", "10.1.0.1")
+        problems = [f"{i:03}" + "x" * 190 for i in range(32)]
+        self.assertEqual(agent.report(system={"ip_forward": True, "problems": problems}).status, 204)
+        body = b" " * 130000 + agent.report_body()
+        self.is_problem(agent.call("POST", "/agent/v1/report", b" " * 1000 + body), 413)
+        self.assertEqual(agent.call("POST", "/agent/v1/report", body[2000:]).status, 204)
+        kept_rows, path = [], f"gateways/{agent.id}/telemetry?limit=1"
+        cursor = ""
+        while cursor is not None:
+            page = self.api("GET", path + (f"&cursor={cursor}" if cursor else "")).json
+            kept_rows += page["items"]
+            cursor = page["next_cursor"]
+        self.assertIn(len(kept_rows), (1, 2))  # one a second
+
     def test_a_report_does_not_raise_the_revision(self):
         _, agents = self.chain()
         agents[0].report()  # learns of the workers

@@ -701,12 +701,18 @@ static void test_telemetry(void)
     t.gateway_id = id_new();
     CU_ASSERT_EQUAL(store_telemetry_put(db, &t, NULL), HW_ENOTFOUND);
 
-    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, 0, 2, &rows, &n, NULL), 0);
+    t.gateway_id = f->ga.id;
+    t.observed_at = 1004;
+    CU_ASSERT_EQUAL(store_telemetry_put(db, &t, NULL), 0); /* in the place of the last one */
+    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, 0, 9, 8, &rows, &n, NULL), 0);
+    CU_ASSERT_EQUAL(n, 2); /* of seven bytes each */
+    store_history_free(rows, n);
+    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, 0, 2, 99, &rows, &n, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(n, 2);
     CU_ASSERT_EQUAL(rows[0].observed_at, 1004);
     int64_t before = rows[1].row_id;
     store_history_free(rows, n);
-    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, before, 9, &rows, &n, NULL), 0);
+    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, before, 9, 99, &rows, &n, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(n, 3);
     CU_ASSERT_EQUAL(rows[2].observed_at, 1000);
     store_history_free(rows, n);
