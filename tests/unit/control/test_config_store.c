@@ -292,6 +292,7 @@ int main(void)
         {"references", test_references},
         CU_TEST_INFO_NULL,
     };
+    char last[128];
     pki_up();
     ca = pki_cert("ca");
     now = clock_wall_s();
@@ -302,7 +303,8 @@ int main(void)
     int rc = suite_run("config_store", tests);
     config_store_free(store);
     x509_cert_free(ca);
-    sh("rm -rf %s", "");
+    (void)snprintf(last, sizeof last, "rm -rf %s", dir);
+    (void)pki_shell(last);
     pki_down();
     return rc;
 }

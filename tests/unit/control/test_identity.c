@@ -198,10 +198,12 @@ int main(void)
         {"enrolled anew", test_enrolled_anew},
         CU_TEST_INFO_NULL,
     };
+    char last[128];
     pki_up();
     int rc = suite_run("identity", tests);
     identity_free(id);
-    sh("rm -rf $S");
+    (void)snprintf(last, sizeof last, "rm -rf %s", dir);
+    (void)pki_shell(last);
     pki_down();
     return rc;
 }

@@ -12,7 +12,10 @@ static char *bio_text(BIO *b)
 {
     char *data;
     long len = BIO_get_mem_data(b, &data);
-    char *text = strndup(data, (size_t)len);
+    char *text = malloc((size_t)len + 1);
+    must(text != NULL);
+    memcpy(text, data, (size_t)len);
+    text[len] = '\0';
     BIO_free(b);
     return text;
 }
