@@ -122,7 +122,7 @@ static struct sa *make_sa(uint8_t direction, unsigned esn, unsigned long long to
     if (sa_new(aead_provider_by_name("auto"), &m, 0, 0, &sa, NULL) != 0)
         exit(2);
     sa->seq = top;
-    if (top)
+    if (top && direction == DP_DIR_IN) /* outbound SAs have no window */
         replay_commit(&sa->replay, top);
     return sa;
 }
