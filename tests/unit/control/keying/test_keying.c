@@ -4,6 +4,7 @@
 #include <CUnit/Basic.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct node *const low = &pair.low, *const high = &pair.high;
@@ -364,6 +365,64 @@ static void test_no_udp(void)
     pair_done();
 }
 
+/* One thing that can happen to a gateway, chosen by chance. */
+static void mishap(struct node *n)
+{
+    switch (random() % 8) {
+    case 0:
+        pair_cut_tcp();
+        break;
+    case 1:
+        node_stop(n);
+        pair_turns((unsigned)random() % 20);
+        node_start(n);
+        break;
+    case 2:
+        fake_dataplane_reboot(&n->dp);
+        break;
+    case 3:
+        fake_dataplane_drop(&n->dp);
+        break;
+    case 4: /* a slow dataplane */
+        n->dp.hold = true;
+        pair_turns((unsigned)random() % 40);
+        fake_dataplane_release(&n->dp);
+        break;
+    case 5: /* one that refuses */
+        n->dp.fail_type = random() % 2 ? DP_SA_INSTALL : DP_SA_SWITCH;
+        n->dp.fail_status = HW_EFAIL;
+        pair_turns((unsigned)random() % 40);
+        n->dp.fail_type = 0;
+        break;
+    case 6: /* no packet crosses */
+        pair.traffic = false;
+        pair_turns((unsigned)random() % 40);
+        pair.traffic = true;
+        break;
+    default:
+        CU_ASSERT_EQUAL(keying_rekey_now(n->keying, &n->link.id, NULL), 0);
+        break;
+    }
+}
+
+/* Whatever happened, in whatever order: both ends come to the same keys by themselves. */
+static void test_random_lives(void)
+{
+    for (unsigned seed = 1; seed <= 12; seed++) {
+        srandom(seed);
+        pair_init();
+        node_start(low);
+        node_start(high);
+        for (long n = 3 + random() % 12; n > 0; n--) {
+            mishap(random() % 2 ? low : high);
+            pair_turns((unsigned)random() % 40);
+        }
+        CU_ASSERT_FATAL(pair_until(pair_keyed, 15));
+        CU_ASSERT(low->dp.max_inbound <= 3 && high->dp.max_inbound <= 3);
+        pair_done();
+    }
+}
+
 int main(void)
 {
     if (!pair_enter_namespace()) {
@@ -389,6 +448,7 @@ int main(void)
     CU_add_test(s, "no UDP", test_no_udp);
     CU_add_test(s, "connection lost anywhere", test_loss_everywhere);
     CU_add_test(s, "agent dies anywhere", test_crash_everywhere);
+    CU_add_test(s, "random lives", test_random_lives);
     CU_basic_set_mode(CU_BRM_VERBOSE);
     CU_basic_run_tests();
     unsigned failed = CU_get_number_of_failures();
