@@ -491,6 +491,8 @@ class Transit(EngineTest):
 class Rekey(EngineTest):
     def test_new_epochs_under_traffic_lose_nothing(self):
         a, b, link = self.pair(tunnels=4)
+        # Long enough for a worker that waits for the processor of a busy machine.
+        a.space.ip("link", "set", "hawser0", "txqueuelen", "20000")
         with b.space.inside():
             sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sink.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)
