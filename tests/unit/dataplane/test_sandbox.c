@@ -150,6 +150,7 @@ static pthread_barrier_t sealed;
 
 static void *wait_then_try(void *arg)
 {
+    pthread_barrier_wait(&sealed); /* alive */
     pthread_barrier_wait(&sealed);
     (void)try_all(arg);
     pthread_barrier_wait(&sealed);
@@ -185,6 +186,7 @@ _Noreturn static void child(int fd)
     pthread_barrier_init(&sealed, NULL, 2);
     if (pthread_create(&t, NULL, wait_then_try, other) != 0)
         _exit(5);
+    pthread_barrier_wait(&sealed);
     if (sandbox_seal(&features, &e) != 0)
         _exit(6);
     pthread_barrier_wait(&sealed);
