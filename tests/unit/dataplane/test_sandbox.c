@@ -195,7 +195,10 @@ _Noreturn static void child(int fd)
     report(fd, results, sizeof results);
     report(fd, other, sizeof other);
     report(fd, &features, sizeof features);
-    _exit(0);
+    /* Not _exit: sanitizers prepare for functions that don't return, with calls that are forbidden
+     * now. */
+    for (;;)
+        (void)syscall(SYS_exit_group, 0);
 }
 
 static void test_from_within(void)
