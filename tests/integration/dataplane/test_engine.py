@@ -184,6 +184,7 @@ class Wire(EngineTest):
             s.sendto(pattern, (b.address[4], 7000))
         s.close()
         b.dp.wait("packets", lambda: sum(t["rx_packets"] for t in b.dp.counters.tunnels().values()) >= 5)
+        b.dp.wait("their capture", lambda: sum(len(f) > len(pattern) for f in frames) >= 5)
         opened, plain = 0, b"".join(frames)
         self.assertNotIn(b"known plaintext", plain)
         for frame in frames:
