@@ -202,43 +202,43 @@ void forward_seal(struct worker *w, struct tunnel *t, uint8_t *data, size_t len,
 }
 
 /*
- * An inner IPv6 packet that must pass although the tunnel's MTU is below 1280: alone, with outer
- * fragmentation.
+ * An inner IPv6 packet that must pass although it is over the tunnel's MTU: alone, with outer
+ * fragmentation. False: no more of this super-packet.
  */
-static void send_fragmented(struct worker *w, struct tunnel *t, const struct packet *p)
+static bool seal_fragmented(struct worker *w, struct tunnel *t, const struct gso_segment *s,
+                            uint8_t next_header, uint8_t tos)
 {
     burst_send(w, t);
     struct pktbuf *b = pktbuf_get(w->pool);
     if (b == NULL) {
         worker_drop(w, DROP_NO_BUFFER);
-        return;
+        return false;
     }
-    size_t len = esp_out_len(p->in.len);
-    enum drop_reason why =
-        esp_out_seal(t->out, p->data, p->in.len, inner_next_header(&p->in), b->data);
-    if (why == DROP_NONE &&
-        udp_io_send_fragmented(t->sock, &t->path, b->data, len, inner_outer_tos(&p->in)) != 0)
+    size_t len = esp_out_len(s->len);
+    enum drop_reason why = esp_out_seal(t->out, s->data, s->len, next_header, b->data);
+    if (why == DROP_NONE && udp_io_send_fragmented(t->sock, &t->path, b->data, len, tos) != 0)
         why = DROP_UDP_SEND;
-    if (why == DROP_NONE) {
-        stats_add(&w->st->outer_fragmented, 1);
-        stats_add(&t->st->tx_packets, 1);
-        stats_add(&t->st->tx_inner_bytes, p->in.len);
-    } else {
-        worker_drop(w, why);
-    }
     pktbuf_put(b);
-    after_seal(w, t);
+    if (why != DROP_NONE) {
+        worker_drop(w, why);
+        return false;
+    }
+    stats_add(&w->st->outer_fragmented, 1);
+    stats_add(&t->st->tx_packets, 1);
+    stats_add(&t->st->tx_inner_bytes, s->len);
+    return true;
 }
 
 static void split_and_seal(struct worker *w, struct tunnel *t, struct packet *p, uint32_t mtu)
 {
     struct gso_split split;
-    switch (gso_split_begin(&split, p->data, &p->in, &p->vh, mtu)) {
+    uint32_t limit = p->in.family == 6 && mtu < IPV6_MIN_MTU ? IPV6_MIN_MTU : mtu;
+    switch (gso_split_begin(&split, p->data, &p->in, &p->vh, limit)) {
     case GSO_OK:
         break;
     case GSO_TOO_BIG:
         worker_drop(w, DROP_TOO_BIG);
-        forward_too_big(w, p, t->link, mtu);
+        forward_too_big(w, p, t->link, limit);
         return;
     case GSO_BAD:
         worker_drop(w, DROP_BAD_GSO);
@@ -246,13 +246,14 @@ static void split_and_seal(struct worker *w, struct tunnel *t, struct packet *p,
     }
     uint8_t next = inner_next_header(&p->in), tos = inner_outer_tos(&p->in);
     struct gso_segment s;
-    while (gso_split_next(&split, &s)) {
-        if (!seal(w, t, s.data, s.len, next, tos, s.len))
-            break;
-    }
+    bool going = true;
+    while (going && gso_split_next(&split, &s))
+        going = s.len > mtu ? seal_fragmented(w, t, &s, next, tos)
+                            : seal(w, t, s.data, s.len, next, tos, s.len);
     after_seal(w, t);
 }
 
+/* Or one whose checksum is still to be completed. */
 static bool is_super_packet(const struct packet *p)
 {
     return p->vh.gso_type != VNET_GSO_NONE || (p->vh.flags & VNET_F_NEEDS_CSUM);
@@ -267,9 +268,7 @@ static void send_by(struct worker *w, struct tunnel *t, struct packet *p, uint32
     if (mss_wanted(p->data, &p->in))
         (void)mss_clamp(p->data, &p->in, smaller(mtu, mss_mtu),
                         (p->vh.flags & VNET_F_NEEDS_CSUM) != 0);
-    if (p->in.len > mtu && p->in.family == 6 && p->in.len <= IPV6_MIN_MTU && !is_super_packet(p))
-        send_fragmented(w, t, p);
-    else if (p->in.len > mtu || is_super_packet(p))
+    if (p->in.len > mtu || is_super_packet(p))
         split_and_seal(w, t, p, mtu);
     else
         forward_seal(w, t, p->data, p->in.len, p->in.family, inner_outer_tos(&p->in), true);
@@ -378,8 +377,6 @@ void forward_too_big(struct worker *w, const struct packet *p, const struct link
     if (from->family == 0 || !icmp_allowed(w))
         return;
     uint8_t pkt[ICMP_REPLY_MAX + ESP_TAIL_MAX];
-    if (p->in.family == 6 && mtu < IPV6_MIN_MTU)
-        mtu = IPV6_MIN_MTU;
     reply(w, p, pkt, icmp_reply_too_big(p->data, &p->in, from->b, mtu, pkt, ICMP_REPLY_MAX));
 }
 

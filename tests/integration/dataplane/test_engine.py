@@ -169,6 +169,23 @@ class Traffic(EngineTest):
         self.assertIn(" 0% packet loss", self.ping(a, b, 6, 3, "-M", "do", "-s", str(1280 - 48)))
         self.assertGreaterEqual(a.dp.counters.total("outer_fragmented"), 3)
         self.assertIn(" 0% packet loss", self.ping(a, b, 4, 3, "-M", "do", "-s", str(link.mtu - 28)))
+        # By a socket: with a checksum that is still to be completed, alone and five at once.
+        with a.space.inside():
+            source = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        with b.space.inside():
+            sink = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        self.addCleanup(source.close)
+        self.addCleanup(sink.close)
+        source.bind((a.address[6], 7000))
+        sink.bind((b.address[6], 7000))
+        sink.settimeout(5)
+        payload = bytes(range(256)) * 4 + bytes(208)
+        source.sendto(payload, (b.address[6], 7000))
+        source.setsockopt(17, 103, len(payload))  # UDP_SEGMENT
+        source.sendto(payload * 5, (b.address[6], 7000))
+        for _ in range(6):
+            self.assertEqual(sink.recv(2000), payload)
+        self.assertGreater(self.iperf(a, b, family=6)["sum_received"]["bytes"], 1 << 20)
 
 
 class Wire(EngineTest):
