@@ -462,12 +462,20 @@ void epoch_drop_all(struct keylink *l)
     l->rekey.due_ns = REKEY_NEVER;
 }
 
-static unsigned dumped_tunnels(const struct keylink *l, const struct dp_dump *dump)
+static const struct dp_link_set *dumped_link(const struct keylink *l, const struct dp_dump *dump)
 {
     for (size_t i = 0; i < dump->n_links; i++)
         if (id_equal(&dump->links[i].set.link, &l->cfg.id))
-            return dump->links[i].set.tunnels;
-    return 0;
+            return &dump->links[i].set;
+    return NULL;
+}
+
+/* The LINK_SET that follows the dump makes other tunnels, without the keys that the dump shows. */
+static bool keys_end(const struct keylink *l, const struct dp_dump *dump)
+{
+    const struct dp_link_set *had = dumped_link(l, dump);
+    return had &&
+           (had->port_offset != l->cfg.port_offset || had->local.family != l->cfg.local.family);
 }
 
 static void adopt_active(struct keylink *l, const struct dp_dump *dump)
@@ -477,7 +485,8 @@ static void adopt_active(struct keylink *l, const struct dp_dump *dump)
     uint64_t age = now - active->installed_ns;
     rekey_adopted(&l->rekey, now, age, sa_policy_soft_ns(&l->core->policy, rand_u32()));
     l->rekeyed_at = core_now_s(l->core) - (int64_t)(age / NS_PER_S);
-    l->asked_tunnels = dumped_tunnels(l, dump);
+    const struct dp_link_set *had = dumped_link(l, dump);
+    l->asked_tunnels = had ? had->tunnels : 0;
     for (unsigned i = 0; i < l->sas.n; i++) {
         struct sa_epoch *ep = &l->sas.e[i];
         if (ep->epoch < active->epoch && ep->out > 0) {
@@ -492,7 +501,8 @@ void epoch_adopt(struct keylink *l, const struct dp_dump *dump)
     bool had_keys = sa_set_active(&l->sas) != NULL;
     for (unsigned i = 0; i < l->sas.n; i++)
         release_spis(l, &l->sas.e[i]);
-    sa_set_adopt(&l->sas, &l->cfg.id, dump->sas, dump->n_sas, evloop_now(l->core->loop));
+    sa_set_adopt(&l->sas, &l->cfg.id, dump->sas, keys_end(l, dump) ? 0 : dump->n_sas,
+                 evloop_now(l->core->loop));
     for (unsigned i = 0; i < l->sas.n; i++)
         for (unsigned t = 0; t < HW_TUNNELS_PER_LINK_MAX; t++)
             if (l->sas.e[i].spi_in[t])

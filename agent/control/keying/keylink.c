@@ -108,6 +108,12 @@ static bool same_path(const struct config_link *a, const struct config_link *b)
            ipaddr_equal(&a->remote, &b->remote) && a->remote_port_base == b->remote_port_base;
 }
 
+/* The dataplane takes these for other tunnels and drops the keys of the former ones. */
+static bool same_tunnels(const struct config_link *a, const struct config_link *b)
+{
+    return a->port_offset == b->port_offset && a->local.family == b->local.family;
+}
+
 /* A new number of tunnels, or other suites, want a new epoch; what an adopted one was made for is
  * known only as far as the dataplane's dump told. */
 static bool config_differs(const struct keylink *l)
@@ -136,15 +142,20 @@ void keylink_configure(struct keylink *l, const struct config_link *cfg, uint32_
     bool newly_enabled = cfg->enabled && !l->cfg.enabled;
     bool other_mtu = mtu != l->mtu;
     bool other_terms = cfg->tunnels != l->cfg.tunnels || cfg->suites != l->cfg.suites;
+    bool new_tunnels = !same_tunnels(&l->cfg, cfg);
     if (moved)
         close_connections(l);
+    if (new_tunnels) {
+        epoch_abandon(l);
+        epoch_drop_all(l);
+    }
     l->cfg = *cfg;
     l->mtu = mtu;
     if (!keylink_allowed(l)) {
         shut(l);
         return;
     }
-    if (moved || newly_enabled || other_terms)
+    if (moved || new_tunnels || newly_enabled || other_terms)
         rekey_hurry(&l->rekey);
     if (other_mtu && l->standing)
         send_hello(l, l->standing);

@@ -101,12 +101,18 @@ static void retire(struct fake_dataplane *d, const struct dp_sa_retire *m)
     d->n_sas = kept;
 }
 
+/* Other ports or another family: the tunnels are new ones, without keys. */
 static void set_link(struct fake_dataplane *d, const struct dp_link_set *m)
 {
     unsigned i = 0;
     while (i < d->n_links && !id_equal(&d->links[i].link, &m->link))
         i++;
     must(i < 16);
+    if (i < d->n_links && (d->links[i].port_offset != m->port_offset ||
+                           d->links[i].local.family != m->local.family)) {
+        struct dp_sa_retire all = {.link = m->link, .in = 1, .out = 1};
+        retire(d, &all);
+    }
     d->links[i] = *m;
     if (i == d->n_links)
         d->n_links++;

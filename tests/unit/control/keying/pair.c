@@ -45,6 +45,7 @@ static void set_link(struct node *n)
                             .remote = dp_addr_from_ip(&n->link.remote),
                             .peer_overlay4 = {.family = 4, .b = {100, 127, 0, 9}},
                             .remote_port_base = n->link.remote_port_base,
+                            .port_offset = (uint8_t)n->link.port_offset,
                             .tunnels = (uint8_t)n->link.tunnels,
                             .class_ = DP_CLASS_ATTACHMENT,
                             .enabled = n->link.enabled,

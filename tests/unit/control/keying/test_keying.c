@@ -266,6 +266,30 @@ static void test_terms(void)
     pair_done();
 }
 
+/* Other ports: the dataplane's tunnels are new ones and have no keys, whatever this end remembers
+ * of the old ones, or a dump told that was taken before. */
+static void test_other_ports(void)
+{
+    start_both();
+    CU_ASSERT(pair_until(settled, 5));
+    uint64_t epoch = node_epoch(low);
+    low->link.port_offset = high->link.port_offset = 20;
+    node_set_config(low);
+    node_set_config(high);
+    target = epoch + 1;
+    CU_ASSERT(pair_until(reached_target, 8));
+    CU_ASSERT(pair_until(settled, 5));
+    node_stop(low);
+    pair_turns(20);
+    low->link.port_offset = high->link.port_offset = 30;
+    node_set_config(high);
+    low->late_config = true;
+    node_start(low);
+    CU_ASSERT(pair_until(pair_keyed, 8));
+    CU_ASSERT(fake_dataplane_count_sas(&low->dp, &low->link.id, node_epoch(low), DP_DIR_IN) > 0);
+    pair_done();
+}
+
 static void test_no_common_suite(void)
 {
     pair_init();
@@ -441,6 +465,7 @@ int main(void)
     CU_add_test(s, "new dataplane", test_new_dataplane);
     CU_add_test(s, "peer behind NAT", test_nat);
     CU_add_test(s, "terms", test_terms);
+    CU_add_test(s, "other ports", test_other_ports);
     CU_add_test(s, "no suite in common", test_no_common_suite);
     CU_add_test(s, "dataplane refuses", test_dataplane_refuses);
     CU_add_test(s, "MTU", test_mtu);
