@@ -34,31 +34,31 @@ def wants(module):
     return json.dumps([getattr(module, "TOPOLOGY", None), getattr(module, "OPTIONS", {})], sort_keys=True)
 
 
-def run(report, modules, pattern):
+def run(report, modules, words):
     expect.quiet = True
     by_lab = {}
     for name, module in modules.items():
-        if not pattern or has_match(module, name, pattern):
+        if has_match(module, name, words):
             by_lab.setdefault(wants(module), []).append((name, module))
     for wanted in sorted(by_lab):
         topology, options = json.loads(wanted)
         if topology is None:
             for name, module in by_lab[wanted]:
-                python_tests.run(report, module, name, pattern)
+                python_tests.run(report, module, name, words)
         elif os.geteuid() != 0:
             for name, _ in by_lab[wanted]:
                 report.skips(name, "namespaces need root")
         else:
-            on_lab(report, topology, options, by_lab[wanted], pattern)
+            on_lab(report, topology, options, by_lab[wanted], words)
 
 
-def has_match(module, name, pattern):
+def has_match(module, name, words):
     import unittest
     tests = python_tests.flatten(unittest.defaultTestLoader.loadTestsFromModule(module))
-    return any(pattern in f"{name}.{t._testMethodName}" for t in tests)
+    return any(python_tests.wanted(f"{name}.{t._testMethodName}", words) for t in tests)
 
 
-def on_lab(report, topology, options, files, pattern):
+def on_lab(report, topology, options, files, words):
     """A file that leaves the lab broken fails, and the next one gets a new lab."""
     global _current
     title = f"lab/{topology}" + "".join(f" {k}={v}" for k, v in options.items())
@@ -72,7 +72,7 @@ def on_lab(report, topology, options, files, pattern):
                     report.fails(title, str(error), time.monotonic() - begun)
                     return
                 report.passes(title, time.monotonic() - begun)
-            python_tests.run(report, module, name, pattern, explain)
+            python_tests.run(report, module, name, words, explain)
             if getattr(module, "DESTROYS", False):
                 close()
                 continue

@@ -1,6 +1,7 @@
 """Test programs that CMake knows, by label."""
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ET
@@ -22,15 +23,15 @@ def build(root, preset, *targets):
     return done.stderr
 
 
-def run(report, root, preset, label, pattern=None):
+def run(report, root, preset, label, words=None):
     """Every test with the label, two at a time."""
     folder = root / "build" / preset
     with tempfile.TemporaryDirectory() as temporary:
         junit = pathlib.Path(temporary) / "junit.xml"
         command = ["ctest", "--test-dir", str(folder), "-L", f"^{label}$", "-j", str(os.cpu_count()),
                    "--output-on-failure", "--output-junit", str(junit), "--no-tests=ignore"]
-        if pattern:
-            command += ["-R", pattern]
+        if words:
+            command += ["-R", "|".join(re.escape(word.removeprefix(label + "/")) for word in words)]
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **SANITIZERS})
         if not junit.is_file():
             report.fails(label, done.stdout + done.stderr)

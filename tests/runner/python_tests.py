@@ -54,10 +54,15 @@ class Result(unittest.TestResult):
             self.report.fails(name, text + self.explain(), time.monotonic() - self.begun)
 
 
-def run(report, module, prefix, pattern=None, explain=lambda: ""):
+def wanted(name, words):
+    """Whether a test's name contains one of the words; all are wanted when there are none."""
+    return not words or any(word in name for word in words)
+
+
+def run(report, module, prefix, words=None, explain=lambda: ""):
     suite = unittest.TestSuite()
     for test in flatten(unittest.defaultTestLoader.loadTestsFromModule(module)):
-        if not pattern or pattern in f"{prefix}.{test._testMethodName}":
+        if wanted(f"{prefix}.{test._testMethodName}", words):
             suite.addTest(test)
     if suite.countTestCases():
         suite.run(Result(report, prefix, explain))

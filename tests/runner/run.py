@@ -87,7 +87,7 @@ def main():
     parser.add_argument("groups", nargs="*", metavar="GROUP", help="of: " + " ".join(GROUPS))
     parser.add_argument("--long", action="store_true", help="more rounds where a test repeats itself")
     parser.add_argument("--list", action="store_true", help="name groups and test files, run nothing")
-    parser.add_argument("--only", metavar="WORD", help="tests whose name contains WORD")
+    parser.add_argument("--only", metavar="WORD", action="append", help="tests whose name contains WORD (may repeat)")
     options = parser.parse_args()
     unknown = set(options.groups) - set(GROUPS)
     if unknown:

@@ -74,7 +74,13 @@ class Kills(unittest.TestCase):
                 for link, epoch in after[name][1]:
                     self.assertGreater(epoch, old[link])
 
+    def confirmed(self):
+        """A boot uses the confirmed config, which is the newest as soon as the controller has answered after it."""
+        revisions = [self.lab.status(g)["revisions"] for g in self.lab.gateways]
+        return all(r["confirmed"] == r["in_force"] == r["received"] for r in revisions)
+
     def test_reboot_while_the_controller_is_down(self):
+        wait_for("configs to be confirmed", self.confirmed, 15)
         self.lab.kill("controller", "controller")
         self.addCleanup(self.lab.start, "controller", "controller")
         for name in ("gw-a1", "gw-t1"):

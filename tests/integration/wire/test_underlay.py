@@ -13,6 +13,7 @@ OPTIONS = {"agent_settings": {"confirm_timeout_seconds": 5}}
 
 
 class Underlay(unittest.TestCase):
+    maxDiff = None
     def setUp(self):
         self.lab = labs.current()
 
