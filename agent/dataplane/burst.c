@@ -3,22 +3,16 @@
 #include "agent/dataplane/udp_io.h"
 #include <errno.h>
 
-/* Outer headers that the kernel puts before each datagram. */
-static uint64_t wire_overhead(const struct tunnel *t)
-{
-    return t->link->local.family == 4 ? 20 + 8 : 40 + 8;
-}
-
 static void count_sent(struct worker *w, struct tunnel *t)
 {
     const struct burst *b = &t->burst;
     stats_add(&w->st->udp_writes, 1);
-    stats_add(&w->st->udp_write_bytes, b->buf->len + b->count * wire_overhead(t));
+    stats_add(&w->st->udp_write_bytes, b->buf->len + b->count * burst_overhead(t));
     stats_add(&w->st->segments_out, b->count);
     if (b->packets != 0) {
         stats_add(&t->st->tx_packets, b->packets);
         stats_add(&t->st->tx_inner_bytes, b->inner_bytes);
-        stats_add(&t->st->tx_wire_bytes, b->esp_bytes + b->packets * wire_overhead(t));
+        stats_add(&t->st->tx_wire_bytes, b->esp_bytes + b->packets * burst_overhead(t));
     }
 }
 

@@ -8,6 +8,12 @@
 
 #include "agent/dataplane/worker.h"
 
+/* Outer headers that the kernel puts before each datagram. */
+static inline uint64_t burst_overhead(const struct tunnel *t)
+{
+    return t->link->local.family == 4 ? 20 + 8 : 40 + 8;
+}
+
 /* Starts a burst for datagrams of `len` bytes; sends what cannot be joined first. NULL: no buffer.
  */
 uint8_t *burst_begin(struct worker *w, struct tunnel *t, size_t len, uint8_t tos);

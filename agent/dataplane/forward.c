@@ -201,6 +201,19 @@ void forward_seal(struct worker *w, struct tunnel *t, uint8_t *data, size_t len,
     after_seal(w, t);
 }
 
+/* Fragments' own headers are the kernel's affair and not counted. */
+static void count_fragmented(struct worker *w, struct tunnel *t, size_t inner_len, size_t esp_len)
+{
+    uint64_t wire = esp_len + burst_overhead(t);
+    stats_add(&w->st->outer_fragmented, 1);
+    stats_add(&w->st->udp_writes, 1);
+    stats_add(&w->st->udp_write_bytes, wire);
+    stats_add(&w->st->segments_out, 1);
+    stats_add(&t->st->tx_packets, 1);
+    stats_add(&t->st->tx_inner_bytes, inner_len);
+    stats_add(&t->st->tx_wire_bytes, wire);
+}
+
 /*
  * An inner IPv6 packet that must pass although it is over the tunnel's MTU: alone, with outer
  * fragmentation. False: no more of this super-packet.
@@ -223,16 +236,20 @@ static bool seal_fragmented(struct worker *w, struct tunnel *t, const struct gso
         worker_drop(w, why);
         return false;
     }
-    stats_add(&w->st->outer_fragmented, 1);
-    stats_add(&t->st->tx_packets, 1);
-    stats_add(&t->st->tx_inner_bytes, s->len);
+    count_fragmented(w, t, s->len, len);
     return true;
+}
+
+/* Largest packet that passes uncut by a tunnel or route of this MTU. */
+static uint32_t size_limit(const struct packet *p, uint32_t mtu)
+{
+    return p->in.family == 6 && mtu < IPV6_MIN_MTU ? IPV6_MIN_MTU : mtu;
 }
 
 static void split_and_seal(struct worker *w, struct tunnel *t, struct packet *p, uint32_t mtu)
 {
     struct gso_split split;
-    uint32_t limit = p->in.family == 6 && mtu < IPV6_MIN_MTU ? IPV6_MIN_MTU : mtu;
+    uint32_t limit = size_limit(p, mtu);
     switch (gso_split_begin(&split, p->data, &p->in, &p->vh, limit)) {
     case GSO_OK:
         break;
@@ -274,6 +291,21 @@ static void send_by(struct worker *w, struct tunnel *t, struct packet *p, uint32
         forward_seal(w, t, p->data, p->in.len, p->in.family, inner_outer_tos(&p->in), true);
 }
 
+/* For another worker. What came out of a tunnel and is too big is answered here, where the way back
+ * is known. */
+static void forward_elsewhere(struct worker *w, struct packet *p, const struct link *l,
+                              uint64_t hash, uint32_t route_mtu)
+{
+    const struct link *from = p->from != NULL ? p->from->link : NULL;
+    uint32_t limit = size_limit(p, smaller(l->set.mtu, route_mtu));
+    if (from != NULL && p->in.len > limit && (p->in.flags & INNER_DF)) {
+        worker_drop(w, DROP_TOO_BIG);
+        forward_too_big(w, p, l, limit);
+        return;
+    }
+    hand_off(w, p, l, hash, route_mtu, from != NULL ? from->set.mtu : 0);
+}
+
 void forward_packet(struct worker *w, struct packet *p, const struct fib_route *route)
 {
     const struct link *from = p->from != NULL ? p->from->link : NULL;
@@ -286,12 +318,11 @@ void forward_packet(struct worker *w, struct packet *p, const struct fib_route *
         return;
     }
     const struct link *l = w->links[route->set->slot[member]];
-    uint32_t mss_mtu = from != NULL ? from->set.mtu : 0;
     struct tunnel *t = choose_tunnel(l, hash, w->routing->tunnel_seed);
     if (t == NULL)
-        hand_off(w, p, l, hash, route->mtu, mss_mtu);
+        forward_elsewhere(w, p, l, hash, route->mtu);
     else
-        send_by(w, t, p, route->mtu, mss_mtu);
+        send_by(w, t, p, route->mtu, from != NULL ? from->set.mtu : 0);
 }
 
 static void take(struct worker *w, uint8_t *data, const struct handoff_note *note,

@@ -284,8 +284,11 @@ void tunnel_sa_events(struct worker *w, struct sa *sa)
         expire_sa(w, t, sa);
 }
 
+/* NAT changes address and port, never the family, which the link's socket is bound to. */
 void tunnel_move(struct worker *w, struct tunnel *t, const union udp_sockaddr *from)
 {
+    if (from->sa.sa_family != t->path.remote.sa.sa_family)
+        return;
     burst_send(w, t);
     t->path.remote = *from;
     t->moved = true;

@@ -168,6 +168,8 @@ class Traffic(EngineTest):
         self.assertLess(link.mtu, 1280)
         self.assertIn(" 0% packet loss", self.ping(a, b, 6, 3, "-M", "do", "-s", str(1280 - 48)))
         self.assertGreaterEqual(a.dp.counters.total("outer_fragmented"), 3)
+        sent = [c for c in a.dp.counters.tunnels().values() if c["tx_packets"]]
+        self.assertTrue(all(c["tx_wire_bytes"] > c["tx_inner_bytes"] for c in sent), sent)
         self.assertIn(" 0% packet loss", self.ping(a, b, 4, 3, "-M", "do", "-s", str(link.mtu - 28)))
         # By a socket: with a checksum that is still to be completed, alone and five at once.
         with a.space.inside():
@@ -373,6 +375,16 @@ class ForeignPeer(EngineTest):
         link, remote, tunnel, port = p.MOVED.unpack(next(b for k, b in self.g.dp.events if k == p.PEER_MOVED))
         self.assertEqual((link, p.address_text(remote), tunnel, port), (self.link, self.peer.underlay[4], 0, 4999))
 
+    def test_endpoint_keeps_its_family(self):
+        """A link's socket speaks one family: a packet that somebody carried over to the other moves nothing."""
+        self.connect()
+        self.wait_up()
+        other = self.peer.space.udp_socket(6, 4510)
+        self.addCleanup(other.close)
+        other.sendto(self.peer.seal(self.echo(7)), (self.g.underlay[6], 4510))
+        self.g.dp.wait("answer at the old address", lambda: [x[ICMP].seq for x in self.replies()] == [7])
+        self.assertEqual(self.g.drops().get("udp_send", 0), 0)
+
     def test_fixed_endpoint_stays(self):
         self.connect(remote_fixed=1)
         self.wait_up()
@@ -490,6 +502,23 @@ class Transit(EngineTest):
             mss = [dict(o for o in IP(f)[TCP].options if len(o) == 2)["MSS"] for f in frames]
             self.assertEqual(set(mss), {lb.mtu - 40}, mss)
         self.assertEqual(t.drops()["too_big"], big)
+
+    def test_too_big_is_answered_across_workers(self):
+        """The far link's one tunnel is another worker's for half of the flows: each hears of its packet all the same."""
+        a, t, b, _, lb = self.chain(mtus=(9000, 1500), tunnels=(4, 1))
+        frames = self.capture(a, "hawser0", lambda f: f[9] == 1 and f[20] == 3 and f[21] == 4)
+        ports = set()
+        for _ in range(40):
+            with a.space.inside():
+                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self.addCleanup(s.close)
+            s.bind((a.address[4], 0))
+            s.setsockopt(socket.IPPROTO_IP, 10, 3)  # IP_MTU_DISCOVER, IP_PMTUDISC_PROBE
+            s.sendto(bytes(lb.mtu), (b.address[4], 9))
+            ports.add(s.getsockname()[1])
+        quoted = lambda: {int.from_bytes(f[48:50], "big") for f in frames}
+        a.dp.wait("answers for all flows", lambda: quoted() == ports, 5)
+        self.assertEqual(t.drops()["too_big"], len(ports))
 
     def test_garbage_storm_does_not_end_tunnels(self):
         a, t, b, la, _ = self.chain()
