@@ -338,12 +338,16 @@ int config_store_refuse(struct config_store *s, const char *reason, struct err *
         return err_set(e, HW_ENOMEM, "out of memory");
     *next = s->state;
     state_refuse(next, s->candidate->doc.revision, reason);
-    /* The refusal first: whatever happens next, it never comes back. */
-    int rc = state_commit(s, next, e);
+    /* The refusal first: whatever happens next, it never comes back. Where it cannot be written, it
+     * holds in memory, and the candidate goes all the same, which takes no room on the disk. */
+    int rc = state_write(s, next, e);
+    s->state = *next;
     free(next);
-    if (rc < 0)
-        return rc;
     stored_config_unref(s->candidate);
     s->candidate = NULL;
+    if (rc < 0) {
+        (void)fsutil_remove(s->candidate_path, NULL);
+        return rc;
+    }
     return fsutil_remove(s->candidate_path, e);
 }

@@ -56,7 +56,8 @@ int config_store_take(struct config_store *s, struct signed_doc *doc, const stru
 
 /* The candidate becomes confirmed. */
 int config_store_confirm(struct config_store *s, struct err *e);
-/* The candidate is dropped and its revision refused for good. */
+/* The candidate is dropped and its revision refused for good: in memory even when it cannot be
+ * written (negative code). */
 int config_store_refuse(struct config_store *s, const char *reason, struct err *e);
 
 #endif

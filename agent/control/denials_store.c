@@ -2,6 +2,7 @@
 #include "agent/control/settings.h"
 #include "common/cleanup.h"
 #include "common/fsutil.h"
+#include "common/log.h"
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -69,6 +70,20 @@ const struct denials *denials_store_get(const struct denials_store *d)
     return &d->denials;
 }
 
+/* A full disk keeps nobody in who is denied. After a restart the number on disk is the older one,
+ * so that the controller sends the document again. */
+static void save(const struct denials_store *d, const struct signed_doc *doc)
+{
+    struct err e = {0};
+    size_t len;
+    auto_free char *text = signed_doc_encode(doc, &len);
+    int rc =
+        text ? fsutil_write(d->path, text, len, 0600, &e) : err_set(&e, HW_ENOMEM, "out of memory");
+    if (rc < 0)
+        log_error("denials are in force but not stored number=%" PRIu64 ": %s", doc->revision,
+                  e.text);
+}
+
 static int take(struct denials_store *d, struct signed_doc *doc, const struct x509_st *ca,
                 int64_t now_s, struct err *e)
 {
@@ -82,16 +97,10 @@ static int take(struct denials_store *d, struct signed_doc *doc, const struct x5
     rc = denials_decode(doc->body, doc->body_len, &fresh, e);
     if (rc < 0)
         return rc;
-    size_t len;
-    auto_free char *text = signed_doc_encode(doc, &len);
-    rc = text ? fsutil_write(d->path, text, len, 0600, e) : err_set(e, HW_ENOMEM, "out of memory");
-    if (rc < 0) {
-        denials_done(&fresh);
-        return rc;
-    }
     denials_done(&d->denials);
     d->denials = fresh;
     d->number = doc->revision;
+    save(d, doc);
     return 0;
 }
 

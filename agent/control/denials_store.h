@@ -24,7 +24,8 @@ uint64_t denials_store_number(const struct denials_store *d);
 const struct denials *denials_store_get(const struct denials_store *d);
 
 /* Judges a received document (doc is taken over and emptied, whatever comes of it): signature,
- * number not lower than the one in force (HW_ESTALE), body. On disk when this returns 0. */
+ * number not lower than the one in force (HW_ESTALE), body. In force when this returns 0, and on
+ * disk unless that is full, which is logged. */
 int denials_store_take(struct denials_store *d, struct signed_doc *doc, const struct x509_st *ca,
                        int64_t now_s, struct err *e);
 

@@ -249,6 +249,24 @@ static void test_torn_files(void)
     CU_ASSERT(config_store_open(dir, &gateway, ca, &store, &e) < 0);
 }
 
+/* What was rolled back stays so although the refusal cannot be written. */
+static void test_refuse_on_a_full_disk(void)
+{
+    fresh();
+    CU_ASSERT_EQUAL(take(5), 0);
+    CU_ASSERT_EQUAL(config_store_confirm(store, &e), 0);
+    CU_ASSERT_EQUAL(take(6), 0);
+    sh("mkdir %s/config-state.json.tmp", "");
+    CU_ASSERT(config_store_refuse(store, "no answer", &e) < 0);
+    CU_ASSERT_EQUAL(candidate(), 0);
+    CU_ASSERT(config_store_is_refused(store, 6));
+    sh("rmdir %s/config-state.json.tmp", "");
+    open_store();
+    CU_ASSERT_EQUAL(candidate(), 0);
+    CU_ASSERT_EQUAL(confirmed(), 5);
+    CU_ASSERT_EQUAL(config_store_received(store), 6);
+}
+
 static void test_many_refusals(void)
 {
     const struct report_refused *refused;
@@ -288,6 +306,7 @@ int main(void)
         {"crash before the state is written", test_crash_before_state},
         {"crash inside a refusal", test_crash_in_refuse},
         {"torn files", test_torn_files},
+        {"a refusal on a full disk", test_refuse_on_a_full_disk},
         {"many refusals", test_many_refusals},
         {"references", test_references},
         CU_TEST_INFO_NULL,

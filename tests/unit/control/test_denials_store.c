@@ -48,6 +48,26 @@ static void test_rises(void)
     CU_ASSERT(!denials_has(denials_store_get(store), &a, NULL));
 }
 
+/* What cannot be stored is in force all the same; a restart knows the older number and hears the
+ * new one again. */
+static void test_full_disk(void)
+{
+    char cmd[128];
+    struct hw_id a;
+    CU_ASSERT_EQUAL(id_parse(PKI_GATEWAY_A, &a), 0);
+    open_store();
+    uint64_t stored = denials_store_number(store);
+    (void)snprintf(cmd, sizeof cmd, "mkdir %s/denials.doc.tmp", dir);
+    CU_ASSERT_EQUAL(pki_shell(cmd), 0);
+    CU_ASSERT_EQUAL(take("config", stored + 1, ONE), 0);
+    CU_ASSERT(denials_has(denials_store_get(store), &a, NULL));
+    CU_ASSERT_EQUAL(denials_store_number(store), stored + 1);
+    open_store();
+    CU_ASSERT_EQUAL(denials_store_number(store), stored);
+    (void)snprintf(cmd, sizeof cmd, "rmdir %s/denials.doc.tmp", dir);
+    CU_ASSERT_EQUAL(pki_shell(cmd), 0);
+}
+
 /* Losing the document would let the revoked in again. */
 static void test_damage(void)
 {
@@ -64,6 +84,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         {"the number rises", test_rises},
+        {"a full disk", test_full_disk},
         {"damage is an error", test_damage},
         CU_TEST_INFO_NULL,
     };
