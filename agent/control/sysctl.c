@@ -136,8 +136,35 @@ static bool is_saved(const char *saved, const char *key)
     return false;
 }
 
-/* Old values go to disk before the first of them is changed. hawser0 is ours and goes with its
- * values. */
+static bool is_ours(const struct change *c)
+{
+    return strstr(c->key, "/" HW_TUN_NAME "/") != NULL;
+}
+
+/* hawser0 is ours and goes with its values. */
+static bool all_saved(const char *saved, const struct changes *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!is_ours(&c->list[i]) && !is_saved(saved, c->list[i].key))
+            return false;
+    return true;
+}
+
+static int write_old(const char *path, const char *begin, const struct changes *c, struct err *e)
+{
+    struct strbuf b = STRBUF_INIT;
+    strbuf_puts(&b, begin);
+    for (size_t i = 0; i < c->n; i++)
+        if (!is_ours(&c->list[i]) && !is_saved(begin, c->list[i].key))
+            strbuf_printf(&b, "%s = %s\n", c->list[i].key, c->list[i].old);
+    int rc = b.failed ? err_set(e, HW_ENOMEM, "out of memory")
+                      : fsutil_write(path, strbuf_str(&b), b.len, 0600, e);
+    strbuf_done(&b);
+    return rc;
+}
+
+/* Old values go to disk before the first of them is changed. On a full disk those of an earlier
+ * boot have to do: a gateway that can't save what it knows already must forward again. */
 static int save_old(const char *path, const struct hw_id *boot, const struct changes *c,
                     struct err *e)
 {
@@ -149,15 +176,16 @@ static int save_old(const char *path, const struct hw_id *boot, const struct cha
     if (rc < 0 && rc != HW_ENOTFOUND)
         return rc;
     bool same_boot = rc == 0 && strncmp(saved, first, strlen(first)) == 0;
-    struct strbuf b = STRBUF_INIT;
-    strbuf_puts(&b, same_boot ? saved : first);
-    for (size_t i = 0; i < c->n; i++)
-        if (!strstr(c->list[i].key, "/" HW_TUN_NAME "/") &&
-            !(same_boot && is_saved(saved, c->list[i].key)))
-            strbuf_printf(&b, "%s = %s\n", c->list[i].key, c->list[i].old);
-    rc = b.failed ? err_set(e, HW_ENOMEM, "out of memory")
-                  : fsutil_write(path, strbuf_str(&b), b.len, 0600, e);
-    strbuf_done(&b);
+    if (same_boot && all_saved(saved, c))
+        return 0;
+    struct err why = {0};
+    rc = write_old(path, same_boot ? saved : first, c, &why);
+    if (rc < 0 && saved && all_saved(saved, c)) {
+        log_warn_limited("old sysctl values are those of an earlier boot: %s", why.text);
+        return 0;
+    }
+    if (rc < 0 && e)
+        *e = why;
     return rc;
 }
 

@@ -275,6 +275,33 @@ static void test_sysctl(void)
     (void)rmdir(dir);
 }
 
+/* What is saved need not be saved again, and after a boot the values of the last one are there. */
+static void test_sysctl_on_a_full_disk(void)
+{
+    char dir[] = "/tmp/hawser-sysctl-XXXXXX";
+    struct interface_roles roles = {"u1", "u0"};
+    struct hw_id boot = id_new();
+    struct err e = {0};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    CU_ASSERT_EQUAL(netns_sh("mkdir %s/sysctl.saved.tmp; sysctl -qw net.ipv4.ip_forward=0", dir),
+                    0);
+    CU_ASSERT(sysctl_apply(dir, &boot, &roles, &e) < 0);
+    CU_ASSERT(!sysctl_forwarding()); /* nothing is changed that could not be put back */
+    CU_ASSERT_EQUAL(netns_sh("rmdir %s/sysctl.saved.tmp", dir), 0);
+    CU_ASSERT_EQUAL(sysctl_apply(dir, &boot, &roles, &e), 0);
+    CU_ASSERT_EQUAL(netns_sh("mkdir %s/sysctl.saved.tmp; sysctl -qw net.ipv4.ip_forward=0", dir),
+                    0);
+    CU_ASSERT_EQUAL(sysctl_apply(dir, &boot, &roles, &e), 0);
+    CU_ASSERT(sysctl_forwarding());
+    CU_ASSERT_EQUAL(netns_sh("sysctl -qw net.ipv4.ip_forward=0"), 0);
+    boot = id_new();
+    CU_ASSERT_EQUAL(sysctl_apply(dir, &boot, &roles, &e), 0);
+    CU_ASSERT(sysctl_forwarding());
+    CU_ASSERT_EQUAL(netns_sh("rmdir %s/sysctl.saved.tmp", dir), 0);
+    CU_ASSERT_EQUAL(sysctl_restore(dir, &e), 0);
+    (void)rmdir(dir);
+}
+
 static void test_monitor(void)
 {
     int fd;
@@ -337,6 +364,7 @@ int main(void)
     CU_add_test(s, "default interface", test_default_interface);
     CU_add_test(s, "interfaces and roles", test_interfaces);
     CU_add_test(s, "sysctls set, kept, put back", test_sysctl);
+    CU_add_test(s, "sysctls on a full disk", test_sysctl_on_a_full_disk);
     CU_add_test(s, "monitor", test_monitor);
     CU_add_test(s, "errors", test_errors);
     CU_add_test(s, "purge", test_purge);
