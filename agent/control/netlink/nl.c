@@ -196,10 +196,11 @@ int nl_monitor_open(int *fd, struct err *e)
     int s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
     if (s < 0)
         return err_errno(e, errno, "netlink monitor");
-    struct sockaddr_nl to = {.nl_family = AF_NETLINK,
-                             .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR |
-                                          RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE | RTMGRP_IPV4_RULE |
-                                          (1u << (RTNLGRP_IPV6_RULE - 1))};
+    struct sockaddr_nl to = {
+        .nl_family = AF_NETLINK,
+        .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE |
+                     RTMGRP_IPV6_ROUTE | RTMGRP_IPV4_RULE | (1u << (RTNLGRP_IPV6_RULE - 1)) |
+                     (1u << (RTNLGRP_IPV4_NETCONF - 1)) | (1u << (RTNLGRP_IPV6_NETCONF - 1))};
     if (bind(s, (struct sockaddr *)&to, sizeof to) < 0) {
         int rc = err_errno(e, errno, "netlink monitor");
         (void)close(s);

@@ -313,6 +313,14 @@ static void test_monitor(void)
     CU_ASSERT(!nl_monitor_drain(fd));
     CU_ASSERT_EQUAL(netns_sh("ip rule del pref 99; ip route add 203.0.113.0/24 dev lo"), 0);
     CU_ASSERT(nl_monitor_drain(fd));
+    /* `sysctl --system`, as packages run it, undoes what is ours. */
+    static const char *const keys[] = {"net.ipv4.ip_forward", "net.ipv4.conf.u0.rp_filter",
+                                       "net.ipv6.conf.all.forwarding"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        CU_ASSERT_EQUAL(netns_sh("v=$(sysctl -n %s); sysctl -qw %s=$((! v))", keys[i], keys[i]), 0);
+        CU_ASSERT(nl_monitor_drain(fd));
+        CU_ASSERT(!nl_monitor_drain(fd));
+    }
     (void)close(fd);
 }
 
