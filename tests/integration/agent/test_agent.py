@@ -53,6 +53,13 @@ class Agent(unittest.TestCase):
         wait_for("contact with it", lambda: self.lab.status("gw-a1")["controller"]["state"] == "connected", 20)
         self.assertEqual({k["link_id"]: k["epoch"] for k in self.lab.status("gw-a1")["links"]}, epochs)
 
+    def with_record(self, name, record, content):
+        """Other tests watch for whom the gateway speaks to."""
+        self.lab.kill(name, "agent")
+        record.write_text(json.dumps(content))
+        self.lab.start(name, "agent")
+        self.lab.wait_links()
+
     def test_the_address_that_answers_is_kept(self):
         """Of three addresses of the controller one refuses, one is silent, the last answers and stands first from then on."""
         record = pathlib.Path(self.lab.state["nodes"]["gw-t1"]["state_dir"]) / "identity.json"
@@ -61,6 +68,7 @@ class Agent(unittest.TestCase):
         bad = [good.replace(":8444", ":8445"), "https://192.0.2.250:8444"]
         self.lab.kill("gw-t1", "agent")
         owner = record.stat()
+        self.addCleanup(self.with_record, "gw-t1", record, known)
         record.write_text(json.dumps({**known, "urls": [*bad, good]}))
         self.lab.start("gw-t1", "agent")
         wait_for("contact", lambda: self.lab.status("gw-t1")["controller"]["state"] == "connected", 40)
