@@ -205,12 +205,14 @@ def read_keylog(name):
 
 
 def alive(pid, ns):
-    """True while `pid` runs in that namespace: a number that another process got does not count."""
-    if not pid or netns.inode(f"/proc/{pid}/ns/net") != netns.inode(netns.path(ns)):
-        return False
-    with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
+    """True while any thread of `pid` runs in that namespace: a number that another process got does not count, and a
+    process whose first thread has ended may still hold its sockets."""
+    wanted = netns.inode(netns.path(ns))
+    try:
+        threads = os.listdir(f"/proc/{pid}/task") if pid and wanted else []
+    except OSError:
+        threads = []
+    return any(netns.inode(f"/proc/{pid}/task/{thread}/ns/net") == wanted for thread in threads)
 
 
 def end(name, process, sig=signal.SIGKILL, timeout=10):

@@ -25,7 +25,7 @@ class Result(unittest.TestResult):
         self.report = report
         self.prefix = prefix
         self.explain = explain
-        self.begun = 0.0
+        self.begun = time.monotonic()
 
     def name(self, test):
         return f"{self.prefix}.{getattr(test, '_testMethodName', None) or test.id()}"
