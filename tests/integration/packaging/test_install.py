@@ -129,6 +129,13 @@ class Units(unittest.TestCase):
                 if key in ("Requires", "BindsTo", "PartOf", "Requisite", "After", "Before", "Wants"):
                     self.assertNotIn("hawser-", value, unit.name)
 
+    def test_gateways_never_stop_trying_and_keys_never_reach_a_disk(self):
+        for name in ("hawser-agent.service", "hawser-dataplane.service"):
+            unit = next(unit for unit in self.UNITS if unit.name == name)
+            values = dict(line.split("=", 1) for line in unit.read_text().splitlines() if "=" in line)
+            self.assertEqual((values.get("StartLimitIntervalSec"), values.get("Restart")), ("0", "always"), name)
+            self.assertEqual((values.get("MemorySwapMax"), values.get("LimitCORE")), ("0", "0"), name)
+
     def test_capabilities_are_those_of_the_design(self):
         wanted = {"hawser-agent.service": "CAP_NET_ADMIN CAP_NET_RAW CAP_BPF",
                   "hawser-controller.service": "", "hawser-dataplane.service": ""}
