@@ -123,13 +123,21 @@ void trusted_clock_init(struct trusted_clock *c, int64_t stored_s, int64_t build
     *c = (struct trusted_clock){.stored_s = stored_s, .build_s = build_s};
 }
 
-void trusted_clock_set(struct trusted_clock *c, int64_t controller_s, uint64_t mono_ns)
+static int64_t floor_of(const struct trusted_clock *c)
 {
+    return c->stored_s > 0 ? c->stored_s : c->build_s;
+}
+
+bool trusted_clock_set(struct trusted_clock *c, int64_t controller_s, uint64_t mono_ns)
+{
+    if (controller_s < c->build_s || controller_s > floor_of(c) + TRUSTED_CLOCK_WINDOW_S)
+        return false;
     c->authenticated = true;
     c->auth_s = controller_s;
     c->auth_mono_ns = mono_ns;
     if (controller_s > c->stored_s)
         c->stored_s = controller_s;
+    return true;
 }
 
 int64_t trusted_clock_now(const struct trusted_clock *c, int64_t wall_s, uint64_t mono_ns)
@@ -138,7 +146,7 @@ int64_t trusted_clock_now(const struct trusted_clock *c, int64_t wall_s, uint64_
         uint64_t since = mono_ns > c->auth_mono_ns ? mono_ns - c->auth_mono_ns : 0;
         return c->auth_s + (int64_t)(since / NS_PER_S);
     }
-    int64_t floor_s = c->stored_s > 0 ? c->stored_s : c->build_s;
+    int64_t floor_s = floor_of(c);
     if (wall_s >= floor_s && wall_s <= floor_s + TRUSTED_CLOCK_WINDOW_S)
         return wall_s;
     return floor_s;

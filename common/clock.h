@@ -39,8 +39,10 @@ struct trusted_clock {
 #define TRUSTED_CLOCK_ALARM_S  3600ll
 
 void trusted_clock_init(struct trusted_clock *c, int64_t stored_s, int64_t build_s);
-/* Takes an authenticated controller time. */
-void trusted_clock_set(struct trusted_clock *c, int64_t controller_s, uint64_t mono_ns);
+/* Takes an authenticated controller time. False: it lies before the build date or beyond the 400
+ * days, so the controller's own clock is broken; following it would make its certificate invalid
+ * and shut it out for good. */
+bool trusted_clock_set(struct trusted_clock *c, int64_t controller_s, uint64_t mono_ns);
 /* Best known time in seconds since 1970. */
 int64_t trusted_clock_now(const struct trusted_clock *c, int64_t wall_s, uint64_t mono_ns);
 /* wall clock − trusted time, seconds; beyond TRUSTED_CLOCK_ALARM_S either way it is an alarm. */

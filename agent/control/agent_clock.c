@@ -98,7 +98,12 @@ static void save(struct agent_clock *c, int64_t now)
 
 void agent_clock_set(struct agent_clock *c, int64_t controller_s)
 {
-    trusted_clock_set(&c->clock, controller_s, clock_mono_ns());
+    if (!trusted_clock_set(&c->clock, controller_s, clock_mono_ns())) {
+        char text[CLOCK_TEXT_MAX];
+        log_warn_limited("the controller's clock is not followed, it says %s",
+                         clock_text(controller_s, text));
+        return;
+    }
     int64_t now = agent_clock_now(c);
     if (now >= c->saved_s + SAVE_EVERY_S)
         save(c, now);

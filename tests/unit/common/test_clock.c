@@ -88,14 +88,32 @@ static void test_trusted_with_controller(void)
 {
     struct trusted_clock c;
     trusted_clock_init(&c, 500 * DAY, 400 * DAY);
-    trusted_clock_set(&c, 600 * DAY, 10 * NS_PER_S);
+    CU_ASSERT(trusted_clock_set(&c, 600 * DAY, 10 * NS_PER_S));
     CU_ASSERT_EQUAL(c.stored_s, 600 * DAY);
     CU_ASSERT_EQUAL(trusted_clock_now(&c, 0, 10 * NS_PER_S), 600 * DAY);
     CU_ASSERT_EQUAL(trusted_clock_now(&c, 0, 17 * NS_PER_S), 600 * DAY + 7);
     CU_ASSERT_EQUAL(trusted_clock_skew(&c, 600 * DAY + 4000, 10 * NS_PER_S), 4000);
-    trusted_clock_set(&c, 599 * DAY, 20 * NS_PER_S); /* followed, but an older time is not stored */
+    /* Followed, but an older time is not stored. */
+    CU_ASSERT(trusted_clock_set(&c, 599 * DAY, 20 * NS_PER_S));
     CU_ASSERT_EQUAL(trusted_clock_now(&c, 0, 20 * NS_PER_S), 599 * DAY);
     CU_ASSERT_EQUAL(c.stored_s, 600 * DAY);
+}
+
+/* A controller whose clock has gone mad must not take the fleet with it, nor leave its time on
+ * disk. */
+static void test_trusted_with_broken_controller(void)
+{
+    struct trusted_clock c;
+    trusted_clock_init(&c, 500 * DAY, 400 * DAY);
+    CU_ASSERT(trusted_clock_set(&c, 600 * DAY, 10 * NS_PER_S));
+    CU_ASSERT_FALSE(trusted_clock_set(&c, 0, 20 * NS_PER_S));
+    CU_ASSERT_FALSE(trusted_clock_set(&c, 399 * DAY, 20 * NS_PER_S));
+    CU_ASSERT_FALSE(trusted_clock_set(&c, 1001 * DAY, 20 * NS_PER_S));
+    CU_ASSERT_FALSE(trusted_clock_set(&c, INT64_MAX, 20 * NS_PER_S));
+    CU_ASSERT_EQUAL(c.stored_s, 600 * DAY);
+    CU_ASSERT_EQUAL(trusted_clock_now(&c, 0, 20 * NS_PER_S), 600 * DAY + 10);
+    CU_ASSERT(trusted_clock_set(&c, 1000 * DAY, 30 * NS_PER_S));
+    CU_ASSERT_EQUAL(trusted_clock_now(&c, 0, 30 * NS_PER_S), 1000 * DAY);
 }
 
 static void test_monotonic(void)
@@ -112,6 +130,7 @@ int main(void)
                            {"text is clamped", test_text_is_clamped},
                            {"trusted without controller", test_trusted_without_controller},
                            {"trusted with controller", test_trusted_with_controller},
+                           {"controller with a broken clock", test_trusted_with_broken_controller},
                            {"monotonic", test_monotonic},
                            CU_TEST_INFO_NULL};
     return suite_run("clock", tests);
