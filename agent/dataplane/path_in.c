@@ -18,6 +18,11 @@
 struct arrival {
     struct udp_rx rx;
     bool kept; /* gro_merge points into the buffer */
+    /* The last answer of find_route: the datagrams of one receive are mostly of one flow. */
+    const struct fib_route *route; /* NULL: none yet */
+    const struct link *link;
+    uint8_t family;
+    uint8_t addresses[32]; /* inner source and destination, as they stand in the packet */
 };
 
 void path_in_emit(void *worker, const struct iovec *iov, unsigned n, size_t bytes, unsigned packets)
@@ -88,21 +93,46 @@ static void pass_on(struct worker *w, struct packet *p, const struct fib_route *
     forward_packet(w, p, route);
 }
 
-/* The inner packet has passed ESP; is it one that this peer may send, and where does it go? */
-static void route_in(struct worker *w, struct arrival *a, struct packet *p)
+/* May this peer send from the inner source (RFC 4301 section 5.2), and where does the packet go?
+ * NULL after counting why not. */
+static const struct fib_route *look_up(struct worker *w, const struct link *l,
+                                       const struct inner *in)
 {
-    const struct link *l = p->from->link;
     const struct fib *fib = w->routing->fib;
-    const struct fib_source *source = fib != NULL ? fib_source(fib, p->in.family, p->in.src) : NULL;
+    const struct fib_source *source = fib != NULL ? fib_source(fib, in->family, in->src) : NULL;
     if (source == NULL || !fib_source_by_link(source, l->slot)) {
         worker_drop(w, fib != NULL ? DROP_INNER_SOURCE : DROP_NO_ROUTE);
-        return;
+        return NULL;
     }
     const struct fib_route *route =
-        fib_route(fib, source->domain, l->set.class_, p->in.family, p->in.dst);
+        fib_route(fib, source->domain, l->set.class_, in->family, in->dst);
     if (route == NULL)
         worker_drop(w, DROP_NO_ROUTE);
-    else if (route->kind == DP_ROUTE_LOCAL)
+    return route;
+}
+
+/* Source and destination lie side by side in both headers. */
+static const struct fib_route *find_route(struct worker *w, struct arrival *a,
+                                          const struct packet *p)
+{
+    const struct link *l = p->from->link;
+    size_t len = 2 * inner_addr_len(&p->in);
+    if (a->route != NULL && a->link == l && a->family == p->in.family &&
+        memcmp(a->addresses, p->in.src, len) == 0)
+        return a->route;
+    a->route = look_up(w, l, &p->in);
+    a->link = l;
+    a->family = p->in.family;
+    memcpy(a->addresses, p->in.src, len);
+    return a->route;
+}
+
+static void route_in(struct worker *w, struct arrival *a, struct packet *p)
+{
+    const struct fib_route *route = find_route(w, a, p);
+    if (route == NULL)
+        return;
+    if (route->kind == DP_ROUTE_LOCAL)
         deliver(w, a, p);
     else if (route->kind == DP_ROUTE_SET)
         pass_on(w, p, route);
@@ -204,7 +234,7 @@ void path_in_drain(struct worker *w, struct udp_socket *s)
             worker_drop(w, DROP_NO_BUFFER);
             return;
         }
-        struct arrival a = {.kept = false};
+        struct arrival a = {0};
         int n = udp_io_recv(s, b->data, PKTBUF_ROOM, &a.rx);
         if (n < 0) {
             pktbuf_put(b);
