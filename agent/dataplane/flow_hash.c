@@ -79,8 +79,11 @@ uint64_t flow_hash(const uint8_t *pkt, const struct inner *in, uint64_t flow_see
 {
     struct tuple t = {
         .src = in->src, .dst = in->dst, .addr_len = inner_addr_len(in), .proto = in->proto};
-    if (in->flags & INNER_FRAGMENT)
+    if (in->flags & INNER_FRAGMENT) {
+        /* Headers behind IPv6's fragment header are in the first fragment only. */
+        t.proto = in->family == 6 ? IP_PROTO_FRAGMENT : in->proto;
         return hash_tuple(&t, flow_seed);
+    }
     if (in->flags & INNER_PORTS) {
         t.sport = in->sport;
         t.dport = in->dport;

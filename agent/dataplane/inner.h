@@ -32,10 +32,11 @@ struct inner {
     const uint8_t *src, *dst; /* 4 or 16 bytes */
 };
 
-#define IP_PROTO_ICMP   1
-#define IP_PROTO_TCP    6
-#define IP_PROTO_UDP    17
-#define IP_PROTO_ICMPV6 58
+#define IP_PROTO_ICMP     1
+#define IP_PROTO_TCP      6
+#define IP_PROTO_UDP      17
+#define IP_PROTO_ICMPV6   58
+#define IP_PROTO_FRAGMENT 44
 
 /* ESP next header of a tunnel-mode packet (RFC 4303 section 2.6). */
 #define IP_PROTO_IPV4_IN 4

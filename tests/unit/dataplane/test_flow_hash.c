@@ -82,6 +82,26 @@ static void test_fragments_share_one_hash(void)
     CU_ASSERT_EQUAL(hash_of(pkt, test_build(pkt, &t)), first);
 }
 
+/* Only the first fragment shows what stands behind the destination options. */
+static void test_ipv6_fragments_share_one_hash(void)
+{
+    uint8_t first[72], later[72], error[120];
+    struct test_packet t = {.family = 6, .proto = 17, .sport = 1, .dport = 2, .payload = 24};
+    CU_ASSERT_EQUAL_FATAL(test_build(first, &t), sizeof first);
+    first[6] = 44;
+    static const uint8_t chain[24] = {60, 0, 0, 1, 0, 0, 0, 7, 17, 0, 1, 4, 0, 0, 0, 0, 0, 1, 0, 2};
+    memcpy(first + 40, chain, sizeof chain);
+    memcpy(later, first, sizeof later);
+    test_put16(later + 42, 24); /* offset 24, the last one */
+    CU_ASSERT_EQUAL(hash_of(later, sizeof later), hash_of(first, sizeof first));
+    struct test_packet e = {.family = 6, .proto = 58, .payload = 72};
+    size_t len = test_build(error, &e);
+    error[40] = 3;
+    memcpy(error + 48, first, sizeof first);
+    CU_ASSERT_EQUAL_FATAL(len, sizeof error);
+    CU_ASSERT_EQUAL(hash_of(error, len), hash_of(first, sizeof first));
+}
+
 /* An ICMP error about a packet of a flow takes the flow's way back. */
 static void test_icmp_errors_follow_the_quoted_flow(void)
 {
@@ -161,6 +181,7 @@ int main(void)
         {"both directions are one flow", test_both_directions_are_one_flow},
         {"every field counts", test_every_field_counts},
         {"fragments share one hash", test_fragments_share_one_hash},
+        {"IPv6 fragments too", test_ipv6_fragments_share_one_hash},
         {"ICMP errors follow the quoted flow", test_icmp_errors_follow_the_quoted_flow},
         {"spread", test_spread},
         CU_TEST_INFO_NULL};
