@@ -56,7 +56,7 @@ struct config_apply {
     struct stored_config *current; /* in force */
     struct link_mtu *mtus;
     struct node node;             /* our addresses at the last look */
-    uint64_t grace_ns; /* end of the time after the start */
+    uint64_t grace_ns;            /* end of the time after the start */
     struct ev_timer *stale_timer; /* limits beyond peers that were not said again */
 
     bool busy, again, stopped;
