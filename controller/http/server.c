@@ -796,14 +796,19 @@ void http_server_stop(struct http_server *s)
 {
     if (!s)
         return;
+    /* Refused from now on, but open until the library's threads have let go of them. */
+    MHD_socket listening[HTTP_LISTENERS * HTTP_LISTEN_MAX];
     for (size_t i = 0; i < s->n_listeners; i++) {
-        MHD_socket fd = MHD_quiesce_daemon(s->listeners[i].daemon);
-        if (fd != MHD_INVALID_SOCKET)
-            (void)close(fd);
+        listening[i] = MHD_quiesce_daemon(s->listeners[i].daemon);
+        if (listening[i] != MHD_INVALID_SOCKET)
+            (void)shutdown(listening[i], SHUT_RD);
     }
     drain(s);
-    for (size_t i = 0; i < s->n_listeners; i++)
+    for (size_t i = 0; i < s->n_listeners; i++) {
         MHD_stop_daemon(s->listeners[i].daemon);
+        if (listening[i] != MHD_INVALID_SOCKET)
+            (void)close(listening[i]);
+    }
     if (s->watcher_runs) {
         uint64_t one = 1;
         (void)!write(s->stop_fd, &one, sizeof one);
