@@ -377,7 +377,9 @@ static void begin(struct config_apply *a, struct stored_config *goal, config_app
     a->busy_ns = evloop_now(a->p.loop);
     a->op = (struct operation){
         .goal = stored_config_ref(goal), .done = done, .arg = arg, .revision = goal->doc.revision};
-    run(a);
+    /* After something was refused only a dump tells what the dataplane has. */
+    if (!ask_dataplane(a))
+        run(a);
 }
 
 int config_apply_start(struct config_apply *a, struct stored_config *config, config_apply_fn done,

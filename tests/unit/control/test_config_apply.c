@@ -323,6 +323,23 @@ static void test_new_dataplane(void)
     CU_ASSERT(until(has_all));
 }
 
+static bool has_problem(void)
+{
+    return config_apply_problem(apply)[0] != '\0';
+}
+
+/* A port that somebody else holds for a while, say: once it is free the dataplane gets it. */
+static void test_refused_for_a_while(void)
+{
+    dp.fail_type = DP_ATTACH_UDP;
+    dp.fail_status = HW_EFAIL;
+    fake_dataplane_reboot(&dp);
+    CU_ASSERT(until(has_problem));
+    dp.fail_type = 0;
+    CU_ASSERT(until(has_all));
+    CU_ASSERT_STRING_EQUAL(config_apply_problem(apply), "");
+}
+
 static bool has_three_queues(void)
 {
     return dp.tun_queues == 3 && dp.n_links == 2;
@@ -425,6 +442,7 @@ int main(void)
         {"refused by the kernel", test_refused_by_kernel},
         {"the agent restarts", test_agent_restart},
         {"a new dataplane", test_new_dataplane},
+        {"refused for a while", test_refused_for_a_while},
         {"another number of workers", test_more_workers},
         {"drift", test_drift},
         {"MTU of peer and underlay", test_mtu},
