@@ -1,9 +1,12 @@
 #!/usr/bin/python3
-"""bundle.py OUT: joins openapi.yaml, paths/*.yaml and components/*.yaml into one JSON document.
+"""bundle.py [--planned] OUT: joins openapi.yaml, paths/*.yaml and components/*.yaml into one JSON document.
 
 paths/*.yaml are members of `paths`; components/*.yaml are members of `components` (schemas, parameters, …). References
 are written as they stand in the result (#/components/…). A name that two files define, or a reference to
 nothing, is an error.
+
+What carries `x-hawser-status: planned` (a path, an operation, a parameter, a member of an object) is agreed on, but
+no part of the program yet: it is left out, with the components that nothing else refers to. --planned keeps it.
 """
 import json
 import pathlib
@@ -48,7 +51,48 @@ def resolves(document, reference):
     return reference.startswith("#/")
 
 
-def bundle():
+def is_planned(node):
+    return isinstance(node, dict) and node.get("x-hawser-status") == "planned"
+
+
+def without_planned(node):
+    """A copy without what is planned; a member of an object leaves `required` too."""
+    if isinstance(node, list):
+        return [without_planned(value) for value in node if not is_planned(value)]
+    if not isinstance(node, dict):
+        return node
+    kept = {key: without_planned(value) for key, value in node.items() if not is_planned(value)}
+    if isinstance(node.get("required"), list) and "properties" in node:
+        planned = {name for name, member in node["properties"].items() if is_planned(member)}
+        kept["required"] = [name for name in node["required"] if name not in planned]
+    return kept
+
+
+def reachable(document):
+    """(section, name) of every component that the paths lead to."""
+    seen, rest = set(), [document["paths"]]
+    while rest:
+        for reference in references(rest.pop()):
+            section, name = reference.removeprefix("#/components/").split("/")[:2]
+            if (section, name) not in seen:
+                seen.add((section, name))
+                rest.append(document["components"][section][name])
+    return seen
+
+
+def present(document):
+    """The document of what the program does."""
+    document = without_planned(document)
+    methods = {"get", "put", "post", "patch", "delete"}
+    document["paths"] = {path: item for path, item in document["paths"].items() if methods & item.keys()}
+    used = reachable(document)
+    for section, members in document["components"].items():
+        if section != "securitySchemes":
+            document["components"][section] = {n: m for n, m in members.items() if (section, n) in used}
+    return document
+
+
+def bundle(planned=False):
     document = load(HERE / "openapi.yaml")
     document["paths"] = {}
     document["components"] = document.get("components", {})
@@ -60,11 +104,12 @@ def bundle():
     for reference in references(document):
         if not resolves(document, reference):
             sys.exit(f"{reference}: refers to nothing")
-    return document
+    return document if planned else present(document)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    words = [word for word in sys.argv[1:] if word != "--planned"]
+    if len(words) != 1:
         sys.exit(__doc__)
-    text = json.dumps(bundle(), separators=(",", ":"), ensure_ascii=False)
-    pathlib.Path(sys.argv[1]).write_text(text, encoding="utf-8")
+    text = json.dumps(bundle("--planned" in sys.argv), separators=(",", ":"), ensure_ascii=False)
+    pathlib.Path(words[0]).write_text(text, encoding="utf-8")

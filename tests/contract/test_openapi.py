@@ -3,11 +3,17 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 import unittest
 
 from controller import BINARY, BUILD, ROOT
+from openapi import Document
+
+sys.path.insert(0, str(ROOT / "schema" / "openapi"))
+import bundle
 
 DOCUMENT = json.loads((BUILD / "controller" / "openapi.json").read_text())
+AGREED = bundle.bundle(planned=True)  # with what is agreed on and not built yet
 
 
 def routes():
@@ -17,9 +23,16 @@ def routes():
     return {(method, path): role for listener, method, path, role in rows if listener == "people"}
 
 
-def operations():
-    return {(method.upper(), path): operation for path, item in DOCUMENT["paths"].items()
+def operations(document=None):
+    return {(method.upper(), path): operation for path, item in (document or DOCUMENT)["paths"].items()
             for method, operation in item.items() if method in ("get", "post", "put", "patch", "delete")}
+
+
+def examples(document):
+    """(where, schema, example) of every example that stands beside a schema."""
+    for name, schema in document["components"]["schemas"].items():
+        for example in schema.get("examples", []):
+            yield name, {"$ref": f"#/components/schemas/{name}"}, example
 
 
 def limit(name):
@@ -40,21 +53,32 @@ class OpenApi(unittest.TestCase):
             self.assertEqual(operation.get("security") == [], roles[key] == "public", key)
 
     def test_operation_ids_are_unique(self):
-        ids = [operation["operationId"] for operation in operations().values()]
+        ids = [operation["operationId"] for operation in operations(AGREED).values()]
         self.assertEqual(len(ids), len(set(ids)))
 
     def test_names_follow_the_conventions(self):
-        for path in DOCUMENT["paths"]:
+        for path in AGREED["paths"]:
             self.assertRegex(re.sub(r"\{[a-z_]+\}", "x", path), r"^(/[a-z0-9.-]+)+$")
-        for name, schema in DOCUMENT["components"]["schemas"].items():
+        for name, schema in AGREED["components"]["schemas"].items():
             for member in schema.get("properties", {}):
                 self.assertRegex(member, r"^[a-z][a-z0-9_]*$", name)
 
     def test_objects_are_closed(self):
         """A reply with a member that nobody documented must not pass."""
-        for name, schema in DOCUMENT["components"]["schemas"].items():
+        for name, schema in AGREED["components"]["schemas"].items():
             if schema.get("type") == "object":
                 self.assertIs(schema.get("additionalProperties"), False, name)
+
+    def test_examples_fit_their_schemas(self):
+        judge = Document(AGREED)
+        for name, schema, example in examples(AGREED):
+            with self.subTest(name):
+                judge.validate(schema, example)
+
+    def test_what_is_planned_is_not_served(self):
+        self.assertTrue(DOCUMENT == bundle.bundle())
+        self.assertFalse("x-hawser-status" in json.dumps(DOCUMENT))
+        self.assertLessEqual(set(operations()), set(operations(AGREED)))
 
     def test_limits_are_those_of_the_code(self):
         schemas = DOCUMENT["components"]["schemas"]
