@@ -1,0 +1,22 @@
+-- One row a report (step 0) or a rollup (step 60, 900, 3600: `at` is the begin of the period, a multiple of it). `main` holds the
+-- gateway and its links, `detail` its tunnels and workers, which are kept for a shorter time and then set to NULL. The bytes of
+-- both: docs/protocols.md, "Telemetry".
+CREATE TABLE telemetry_rows (
+    row_id     INTEGER PRIMARY KEY,
+    gateway_id BLOB NOT NULL REFERENCES gateways (id) ON DELETE CASCADE,
+    step       INTEGER NOT NULL CHECK (step IN (0, 60, 900, 3600)),
+    at         INTEGER NOT NULL,
+    main       BLOB NOT NULL,
+    detail     BLOB,
+    UNIQUE (gateway_id, step, at)
+) STRICT;
+CREATE INDEX telemetry_rows_expiry ON telemetry_rows (step, at);
+CREATE INDEX telemetry_rows_detail ON telemetry_rows (step, at) WHERE detail IS NOT NULL;
+
+-- How far each gateway's rows have been rolled up: the end of the last period that stands in telemetry_rows.
+CREATE TABLE telemetry_rolled (
+    gateway_id BLOB NOT NULL REFERENCES gateways (id) ON DELETE CASCADE,
+    step       INTEGER NOT NULL,
+    until      INTEGER NOT NULL,
+    PRIMARY KEY (gateway_id, step)
+) STRICT;
