@@ -96,12 +96,12 @@ static int make_shared(struct engine *en, const struct engine_options *o, struct
     return handoff_new(s->workers, WORKER_BUFFERS, &s->handoff, e);
 }
 
-static int make_workers(struct engine *en, struct err *e)
+static int make_workers(struct engine *en, unsigned first_core, struct err *e)
 {
     cpu_set_t cores;
     unsigned n = usable_cores(&cores);
     for (unsigned i = 0; i < en->shared.workers; i++) {
-        int cpu = n >= en->shared.workers ? nth_core(&cores, i) : -1;
+        int cpu = n >= en->shared.workers ? nth_core(&cores, (first_core % n + i) % n) : -1;
         int rc = worker_new(i, &en->shared, &en->stats.workers[i], cpu, &en->worker[i], e);
         if (rc != 0)
             return rc;
@@ -128,7 +128,7 @@ static int build(struct engine *en, const struct engine_options *o, struct err *
     rc = stats_open(&en->stats, &en->boot, en->shared.workers, e);
     if (rc == 0)
         rc = make_shared(en, o, e);
-    return rc == 0 ? make_workers(en, e) : rc;
+    return rc == 0 ? make_workers(en, o->first_core, e) : rc;
 }
 
 int engine_new(const struct engine_options *o, struct engine **out, struct err *e)

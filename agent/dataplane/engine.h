@@ -15,6 +15,7 @@ struct engine;
 
 struct engine_options {
     unsigned workers;     /* 0: one per core */
+    unsigned first_core;  /* worker 0's, counted among the usable ones */
     const char *provider; /* "auto", "ipsec-mb", "libcrypto" */
     /* plain paths, forced: */
     bool no_gso, no_gro, no_tun_offload;

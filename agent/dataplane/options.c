@@ -1,6 +1,7 @@
 #include "agent/dataplane/options.h"
 
 #include "common/dp_proto.h"
+#include "common/limits.h"
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -14,6 +15,7 @@ static const char help_text[] =
     "\n"
     "  --socket PATH       where hawser-agent connects (" DP_SOCKET_DEFAULT ")\n"
     "  --workers N         threads, 1 to 64; 0: one per core (0)\n"
+    "  --first-core N      core of worker 0, the others on the next ones (0)\n"
     "  --provider NAME     auto, ipsec-mb or libcrypto (auto)\n"
     "  --agent-uid UID     user that may connect (the own one)\n"
     "  --socket-gid GID    group of the socket\n"
@@ -79,6 +81,7 @@ static int parse_without(const char *text, struct engine_options *o, struct err 
 enum {
     OPT_SOCKET = 1,
     OPT_WORKERS,
+    OPT_FIRST_CORE,
     OPT_PROVIDER,
     OPT_UID,
     OPT_GID,
@@ -92,6 +95,7 @@ enum {
 static const struct option flags[] = {
     {"socket", required_argument, NULL, OPT_SOCKET},
     {"workers", required_argument, NULL, OPT_WORKERS},
+    {"first-core", required_argument, NULL, OPT_FIRST_CORE},
     {"provider", required_argument, NULL, OPT_PROVIDER},
     {"agent-uid", required_argument, NULL, OPT_UID},
     {"socket-gid", required_argument, NULL, OPT_GID},
@@ -114,6 +118,10 @@ static int apply(struct options *o, int opt, struct err *e)
     case OPT_WORKERS:
         rc = parse_number("workers", optarg, HW_WORKERS_MAX, &v, e);
         o->engine.workers = (unsigned)v;
+        break;
+    case OPT_FIRST_CORE:
+        rc = parse_number("first-core", optarg, HW_CPUS_MAX - 1, &v, e);
+        o->engine.first_core = (unsigned)v;
         break;
     case OPT_PROVIDER:
         o->engine.provider = optarg;

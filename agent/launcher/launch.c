@@ -2,6 +2,7 @@
  * hawser-dataplane-launch: reads and checks dataplane.json and becomes hawser-dataplane with flags,
  * so that the packet engine links no JSON parser and looks up no names.
  */
+#include "common/limits.h"
 #include "common/log.h"
 #include "common/settings.h"
 #include <errno.h>
@@ -22,7 +23,7 @@
 
 struct settings {
     char *socket;
-    uint64_t workers;
+    uint64_t workers, first_core;
     char *provider, *agent_user, *socket_group, *log_level;
     bool sandbox;
 };
@@ -35,9 +36,13 @@ static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 #field, type, offsetof(struct settings, field), fallback, 0, max, words                    \
     }
 static const struct settings_row rows[] = {
-    ROW(socket, SETTINGS_STR, NULL, 0, NULL),          ROW(workers, SETTINGS_UINT, "0", 64, NULL),
-    ROW(provider, SETTINGS_STR, "auto", 0, providers), ROW(agent_user, SETTINGS_STR, NULL, 0, NULL),
-    ROW(socket_group, SETTINGS_STR, NULL, 0, NULL),    ROW(sandbox, SETTINGS_BOOL, "true", 0, NULL),
+    ROW(socket, SETTINGS_STR, NULL, 0, NULL),
+    ROW(workers, SETTINGS_UINT, "0", 64, NULL),
+    ROW(first_core, SETTINGS_UINT, "0", HW_CPUS_MAX - 1, NULL),
+    ROW(provider, SETTINGS_STR, "auto", 0, providers),
+    ROW(agent_user, SETTINGS_STR, NULL, 0, NULL),
+    ROW(socket_group, SETTINGS_STR, NULL, 0, NULL),
+    ROW(sandbox, SETTINGS_BOOL, "true", 0, NULL),
     ROW(log_level, SETTINGS_STR, "info", 0, levels),
 };
 #define N_ROWS (sizeof rows / sizeof rows[0])
@@ -48,7 +53,7 @@ struct launch {
     char program[PATH_MAX];
     struct settings s;
     /* texts of the flags made out of names */
-    char workers[NUMBER_MAX], uid[NUMBER_MAX], gid[NUMBER_MAX];
+    char workers[NUMBER_MAX], first_core[NUMBER_MAX], uid[NUMBER_MAX], gid[NUMBER_MAX];
 };
 
 static const char help_text[] =
@@ -58,7 +63,8 @@ static const char help_text[] =
     "  --config FILE      settings (" CONFIG_DEFAULT ", which may be missing)\n"
     "  --check-config     check the settings and exit\n"
     "  --dataplane PATH   program to run (beside this one)\n"
-    "  --KEY VALUE        a key of the settings: socket, workers, provider, agent-user,\n"
+    "  --KEY VALUE        a key of the settings: socket, workers, first-core, provider, "
+    "agent-user,\n"
     "                     socket-group, sandbox, log-level\n"
     "\n"
     "Example: hawser-dataplane-launch --config /etc/hawser/dataplane.json --check-config\n";
@@ -103,6 +109,8 @@ static int resolve(struct launch *l, struct err *e)
 {
     int rc = HW_OK;
     (void)snprintf(l->workers, sizeof l->workers, "%llu", (unsigned long long)l->s.workers);
+    (void)snprintf(l->first_core, sizeof l->first_core, "%llu",
+                   (unsigned long long)l->s.first_core);
     if (l->s.agent_user)
         rc = find_user(l->s.agent_user, l->uid, e);
     if (!rc && l->s.socket_group)
@@ -166,7 +174,7 @@ static int load(struct launch *l, int argc, char **argv, struct err *e)
 /* Only returns on failure. */
 static int become(struct launch *l, struct err *e)
 {
-    char *argv[16];
+    char *argv[18];
     int n = 0;
     argv[n++] = l->program;
     if (l->s.socket) {
@@ -175,6 +183,8 @@ static int become(struct launch *l, struct err *e)
     }
     argv[n++] = "--workers";
     argv[n++] = l->workers;
+    argv[n++] = "--first-core";
+    argv[n++] = l->first_core;
     argv[n++] = "--provider";
     argv[n++] = l->s.provider;
     if (l->uid[0]) {

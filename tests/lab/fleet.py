@@ -22,7 +22,9 @@ def write_controller_settings(node, extra=None):
     })
 
 
-def write_gateway_settings(node, agent=None, dataplane=None):
+def write_gateway_settings(node, agent=None, dataplane=None, first_core=0):
+    """`first_core`: gateways of one machine share its cores, so that the workers of a single flow, which have one number in all
+    of them, don't meet on one core."""
     daemons.write_settings(node, "agent.json", {
         "name": node.name,
         "site_interface": node.site_interface,
@@ -33,6 +35,7 @@ def write_gateway_settings(node, agent=None, dataplane=None):
         **(agent or {}),
     })
     daemons.write_settings(node, "dataplane.json", {
+        "first_core": first_core,
         "agent_user": str(UID["agent"]),
         "socket_group": str(GID),
         **(dataplane or {}),

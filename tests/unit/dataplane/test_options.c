@@ -18,6 +18,7 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(o.socket_gid, (gid_t)-1);
     CU_ASSERT_TRUE(o.sandbox);
     CU_ASSERT_EQUAL(o.engine.workers, 0);
+    CU_ASSERT_EQUAL(o.engine.first_core, 0);
     CU_ASSERT_STRING_EQUAL(o.engine.provider, "auto");
     CU_ASSERT_FALSE(o.engine.no_gso || o.engine.no_gro || o.engine.no_tun_offload);
 }
@@ -27,6 +28,8 @@ static void test_values(void)
     struct options o;
     CU_ASSERT_EQUAL(parse(&o, "--workers", "64"), 0);
     CU_ASSERT_EQUAL(o.engine.workers, 64);
+    CU_ASSERT_EQUAL(parse(&o, "--first-core", "1023"), 0);
+    CU_ASSERT_EQUAL(o.engine.first_core, 1023);
     CU_ASSERT_EQUAL(parse(&o, "--agent-uid=990", NULL), 0);
     CU_ASSERT_EQUAL(o.agent_uid, 990);
     CU_ASSERT_EQUAL(parse(&o, "--log-level", "debug"), 0);
@@ -40,10 +43,11 @@ static void test_values(void)
 static void test_refusals(void)
 {
     static const char *const bad[][2] = {
-        {"--workers", "65"},    {"--workers", "-1"},           {"--workers", "2x"},
-        {"--workers", ""},      {"--workers", NULL},           {"--agent-uid", "root"},
-        {"--log-level", "all"}, {"--without", "udp"},          {"--unknown", NULL},
-        {"word", NULL},         {"--agent-uid", "4294967295"}, {"--without", "udp_gso,,udp_gro"},
+        {"--workers", "65"},      {"--workers", "-1"},           {"--workers", "2x"},
+        {"--workers", ""},        {"--workers", NULL},           {"--agent-uid", "root"},
+        {"--log-level", "all"},   {"--without", "udp"},          {"--unknown", NULL},
+        {"word", NULL},           {"--agent-uid", "4294967295"}, {"--without", "udp_gso,,udp_gro"},
+        {"--first-core", "1024"}, {"--first-core", "-1"},
     };
     struct options o;
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
