@@ -462,6 +462,16 @@ void epoch_drop_all(struct keylink *l)
     l->rekey.due_ns = REKEY_NEVER;
 }
 
+/* Idempotent, so that SPIs which the exchange has handed to an epoch already may come twice. */
+void epoch_forget(struct keylink *l)
+{
+    uint64_t now = evloop_now(l->core->loop);
+    for (unsigned i = 0; l->exchanging && i < l->x.terms.n; i++)
+        spi_release(l->core->spis, l->x.terms.spi[i], now);
+    for (unsigned i = 0; i < l->sas.n; i++)
+        release_spis(l, &l->sas.e[i]);
+}
+
 static const struct dp_link_set *dumped_link(const struct keylink *l, const struct dp_dump *dump)
 {
     for (size_t i = 0; i < dump->n_links; i++)

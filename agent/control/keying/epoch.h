@@ -35,5 +35,7 @@ void epoch_peer_deleted(struct keylink *l, uint64_t epoch);
 void epoch_adopt(struct keylink *l, const struct dp_dump *dump);
 /* Retires all SAs of the link. */
 void epoch_drop_all(struct keylink *l);
+/* The link goes, and with it, by LINK_REMOVE, every SA it has: the hour of their SPIs begins. */
+void epoch_forget(struct keylink *l);
 
 #endif

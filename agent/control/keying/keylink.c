@@ -44,6 +44,7 @@ void keylink_free(struct keylink *l)
 {
     if (!l)
         return;
+    epoch_forget(l);
     sa_request_forget(l);
     conn_close(l->xconn);
     conn_close(l->standing);

@@ -1,4 +1,5 @@
 /* Timers, limits, SPIs and the book of SAs: time is passed in. */
+#include "agent/control/keying/keylink.h"
 #include "agent/control/keying/rekey.h"
 #include "agent/control/keying/sa_policy.h"
 #include "agent/control/keying/sa_set.h"
@@ -129,6 +130,33 @@ static void test_spi_hour(void)
     spi_pool_free(p);
 }
 
+/* What a removed link had, in its SAs and in an exchange under way, is reserved for the hour only. */
+static void test_spi_of_removed_link(void)
+{
+    struct keying_core core = {0};
+    CU_ASSERT_EQUAL_FATAL(evloop_new(&core.loop, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(spi_pool_new(&core.spis, NULL), 0);
+    const struct config_link cfg = {.tunnels = 8};
+    uint64_t now = evloop_now(core.loop);
+    struct keylink *l;
+    CU_ASSERT_EQUAL_FATAL(keylink_new(&core, &cfg, 1438, &l, NULL), 0);
+    for (uint64_t epoch = 1; epoch <= 2; epoch++) {
+        struct sa_epoch *ep = sa_set_add(&l->sas, epoch, now);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(ep);
+        CU_ASSERT_EQUAL(spi_take(core.spis, ep->spi_in, 8, now, NULL), 0);
+    }
+    l->exchanging = true;
+    l->x.terms.n = 8;
+    CU_ASSERT_EQUAL(spi_take(core.spis, l->x.terms.spi, 8, now, NULL), 0);
+    CU_ASSERT_EQUAL(spi_count(core.spis, now + 2 * SPI_REUSE_NS), 24);
+    keylink_free(l);
+    now = evloop_now(core.loop);
+    CU_ASSERT_EQUAL(spi_count(core.spis, now), 24);
+    CU_ASSERT_EQUAL(spi_count(core.spis, now + SPI_REUSE_NS), 0);
+    spi_pool_free(core.spis);
+    evloop_free(core.loop);
+}
+
 static struct sa_epoch *add(struct sa_set *s, uint64_t epoch)
 {
     struct sa_epoch *e = sa_set_add(s, epoch, T0);
@@ -246,6 +274,7 @@ int main(void)
     CU_add_test(s, "adopted age", test_adopted);
     CU_add_test(s, "SPIs are unique", test_spi_unique);
     CU_add_test(s, "SPIs rest an hour", test_spi_hour);
+    CU_add_test(s, "SPIs of a removed link rest an hour", test_spi_of_removed_link);
     CU_add_test(s, "switch and end of the old", test_sa_set_switch);
     CU_add_test(s, "early DELETE", test_sa_set_early_delete);
     CU_add_test(s, "three inbound", test_sa_set_surplus);
