@@ -29,7 +29,8 @@ def run(report, root, preset, label, words=None):
     with tempfile.TemporaryDirectory() as temporary:
         junit = pathlib.Path(temporary) / "junit.xml"
         command = ["ctest", "--test-dir", str(folder), "-L", f"^{label}$", "-j", str(os.cpu_count()),
-                   "--output-on-failure", "--output-junit", str(junit), "--no-tests=ignore"]
+                   "--output-on-failure", "--output-junit", str(junit), "--no-tests=ignore",
+                   "--test-output-size-failed", "4000000", "--test-output-truncation", "middle"]
         if words:
             command += ["-R", "|".join(re.escape(word.removeprefix(label + "/")) for word in words)]
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **SANITIZERS})

@@ -1,6 +1,8 @@
 """Outcomes of all groups in one list, printed as they come."""
 import time
 
+from excerpt import excerpt
+
 
 class Report:
     def __init__(self):
@@ -16,7 +18,7 @@ class Report:
     def fails(self, name, detail, seconds=0.0):
         self.failed.append(name)
         print(f"FAIL  {name} ({seconds:.1f} s)", flush=True)
-        for line in detail.rstrip().splitlines()[-80:]:
+        for line in excerpt(detail):
             print("      " + line, flush=True)
 
     def skips(self, name, reason):

@@ -85,7 +85,7 @@ def show():
 def main():
     parser = argparse.ArgumentParser(prog="tests/run", description=__doc__)
     parser.add_argument("groups", nargs="*", metavar="GROUP", help="of: " + " ".join(GROUPS))
-    parser.add_argument("--long", action="store_true", help="more rounds where a test repeats itself")
+    parser.add_argument("--long", action="store_true", help="more rounds where a test repeats itself (HAWSER_LONG=1)")
     parser.add_argument("--list", action="store_true", help="name groups and test files, run nothing")
     parser.add_argument("--only", metavar="WORD", action="append", help="tests whose name contains WORD (may repeat)")
     options = parser.parse_args()
@@ -96,6 +96,8 @@ def main():
         show()
         return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if options.long:
+        os.environ["HAWSER_LONG"] = "1"
     report = Report()
     with tempfile.TemporaryDirectory(prefix="hawser-test-") as temporary:
         os.environ["TMPDIR"] = tempfile.tempdir = temporary
