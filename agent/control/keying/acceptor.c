@@ -13,6 +13,7 @@
 struct waiting {
     struct acceptor *acceptor;
     struct conn *conn; /* NULL: free */
+    struct ipaddr from;
     bool secured;
     struct hw_id gateway; /* once secured */
 };
@@ -116,6 +117,20 @@ static bool known_address(const struct acceptor *a, const struct ipaddr *from)
     return false;
 }
 
+/* One IPv6 host may speak from all of its /64 (RFC 4291 section 2.5.4). */
+static bool same_source(const struct ipaddr *a, const struct ipaddr *b)
+{
+    return a->family == 6 && b->family == 6 ? memcmp(a->b, b->b, 8) == 0 : ipaddr_equal(a, b);
+}
+
+static unsigned waiting_from(const struct acceptor *a, const struct ipaddr *from)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < ACCEPTOR_WAITING_MAX; i++)
+        n += a->waiting[i].conn && same_source(&a->waiting[i].from, from);
+    return n;
+}
+
 static void take(struct acceptor *a, int fd, const struct ipaddr *from)
 {
     struct keying_core *core = a->core;
@@ -129,12 +144,19 @@ static void take(struct acceptor *a, int fd, const struct ipaddr *from)
         (void)close(fd);
         return;
     }
+    if (waiting_from(a, from) >= ACCEPTOR_ADDRESS_MAX) {
+        core->counters.refused_crowd++;
+        log_warn_limited("keying connection refused: %u of this address wait already from=%s",
+                         ACCEPTOR_ADDRESS_MAX, ipaddr_text(from, text));
+        (void)close(fd);
+        return;
+    }
     if (!w) {
         core->counters.refused_full++;
         (void)close(fd);
         return;
     }
-    *w = (struct waiting){.acceptor = a};
+    *w = (struct waiting){.acceptor = a, .from = *from};
     core->counters.accepted++;
     if (conn_accept(core->loop, core->server, core_now_s(core), fd, &waiting_conn, w, &w->conn,
                     &e) != 0) {

@@ -9,7 +9,10 @@
 #include "agent/control/keying/core.h"
 #include "common/model/gateway_config.h"
 
-#define ACCEPTOR_WAITING_MAX 32 /* connections that belong to no link yet */
+#define ACCEPTOR_WAITING_MAX 32 /* connections that belong to no link yet … */
+/* … and of these from one address (IPv6: one /64), so that none keeps the others out. A peer dials
+ * once a link. */
+#define ACCEPTOR_ADDRESS_MAX 8
 
 struct acceptor;
 

@@ -114,6 +114,7 @@ int keying_status(const struct keying *k, const struct hw_id *link, struct keyin
 struct keying_counters {
     uint64_t accepted;         /* TCP connections taken */
     uint64_t refused_address;  /* from an address of no peer */
+    uint64_t refused_crowd;    /* more than one address may have unauthenticated at once */
     uint64_t refused_full;     /* more than the cap unauthenticated at once */
     uint64_t handshake_failed; /* no, wrong, foreign or expired certificate; not TLS 1.3; garbage */
     uint64_t refused_peer;     /* good certificate of a gateway that is no peer, or denied */

@@ -489,12 +489,14 @@ static void test_noise_inside(void)
 
 /* ---- plain TCP ---- */
 
-static int tcp_connect(void)
+static int tcp_connect(const char *source)
 {
     struct sockaddr_storage sa;
+    struct ipaddr from;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     must(fd >= 0);
-    socklen_t len = ipaddr_to_sockaddr(&low->link.local, 0, &sa);
+    must(ipaddr_parse(source, &from) == 0);
+    socklen_t len = ipaddr_to_sockaddr(&from, 0, &sa);
     must(bind(fd, (struct sockaddr *)&sa, len) == 0);
     len = ipaddr_to_sockaddr(&high->link.local, PAIR_HIGH_PORT, &sa);
     must(connect(fd, (struct sockaddr *)&sa, len) == 0 || errno == EINPROGRESS);
@@ -509,7 +511,7 @@ static void test_junk(void)
         uint8_t junk[700];
         for (unsigned j = 0; j < sizeof junk; j++)
             junk[j] = (uint8_t)random();
-        int fd = tcp_connect();
+        int fd = tcp_connect(PAIR_LOW_ADDRESS);
         pair_turns(2);
         CU_ASSERT(send(fd, junk, sizeof junk, MSG_NOSIGNAL) > 0);
         CU_ASSERT(wait_count(&keying_counters(high->keying)->handshake_failed, i));
@@ -518,14 +520,42 @@ static void test_junk(void)
     pair_done();
 }
 
-/* Silent connections take 32 places for 10 s at most; then the real peer gets in. */
+/* Silent connections of one address take 8 of the 32 places, and the real peer gets in beside them.
+ */
+static void test_crowd(void)
+{
+    int fds[64];
+    pair_init();
+    must(ipaddr_parse("127.0.0.9", &high->peer.endpoints[high->peer.n_endpoints++]) == 0);
+    node_start(high);
+    pair_turns(5);
+    for (unsigned i = 0; i < 64; i++)
+        fds[i] = tcp_connect("127.0.0.9");
+    CU_ASSERT(wait_count(&keying_counters(high->keying)->refused_crowd, 56));
+    CU_ASSERT_EQUAL(keying_counters(high->keying)->accepted, 8);
+    CU_ASSERT_EQUAL(keying_counters(high->keying)->refused_full, 0);
+    node_start(low);
+    CU_ASSERT(pair_until(pair_keyed, 1));
+    for (unsigned i = 0; i < 64; i++)
+        (void)close(fds[i]);
+    pair_done();
+}
+
+/* Silent connections of many addresses take 32 places for 10 s at most; then the real peer gets in.
+ */
 static void test_flood(void)
 {
+    static const char *const sources[] = {"127.0.0.9", "127.0.0.10", "127.0.0.11", "127.0.0.12",
+                                          "127.0.0.13"};
     int fds[40];
-    start_high();
+    pair_init();
+    for (unsigned i = 0; i < 5; i++)
+        must(ipaddr_parse(sources[i], &high->peer.endpoints[high->peer.n_endpoints++]) == 0);
+    node_start(high);
+    pair_turns(5);
     uint64_t start = clock_mono_ns();
     for (unsigned i = 0; i < 40; i++)
-        fds[i] = tcp_connect();
+        fds[i] = tcp_connect(sources[i / 8]);
     CU_ASSERT(wait_count(&keying_counters(high->keying)->refused_full, 8));
     CU_ASSERT_EQUAL(keying_counters(high->keying)->accepted, 32);
     awaited = &keying_counters(high->keying)->timed_out;
@@ -565,7 +595,8 @@ int main(void)
     CU_add_test(s, "derivation by hand", test_derivation);
     CU_add_test(s, "noise inside TLS", test_noise_inside);
     CU_add_test(s, "junk", test_junk);
-    CU_add_test(s, "silent connections", test_flood);
+    CU_add_test(s, "silent connections of one address", test_crowd);
+    CU_add_test(s, "silent connections of many", test_flood);
     CU_basic_set_mode(CU_BRM_VERBOSE);
     CU_basic_run_tests();
     unsigned failed = CU_get_number_of_failures();
