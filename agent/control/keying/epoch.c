@@ -56,7 +56,8 @@ static void in_use(struct keylink *l, uint64_t epoch, bool confirmed)
     ep->confirmed |= confirmed;
     rekey_keyed(&l->rekey, now, sa_policy_soft_ns(&l->core->policy, rand_u32()));
     l->rekeyed_at = core_now_s(l->core);
-    l->waived = false;
+    l->waived = l->silent = false;
+    silence_switched(&l->silence, ep->out, now, rand_u32());
     if (l->xcert.not_after)
         l->cert = l->xcert;
     char link[ID_TEXT_MAX], peer[ID_TEXT_MAX];
@@ -459,6 +460,8 @@ void epoch_drop_all(struct keylink *l)
         release_spis(l, &l->sas.e[i]);
     sa_set_clear(&l->sas);
     l->switching = 0;
+    l->silent = false;
+    silence_init(&l->silence, evloop_now(l->core->loop));
     l->rekey.due_ns = REKEY_NEVER;
 }
 
@@ -472,20 +475,20 @@ void epoch_forget(struct keylink *l)
         release_spis(l, &l->sas.e[i]);
 }
 
-static const struct dp_link_set *dumped_link(const struct keylink *l, const struct dp_dump *dump)
+static const struct dp_dump_link *dumped_link(const struct keylink *l, const struct dp_dump *dump)
 {
     for (size_t i = 0; i < dump->n_links; i++)
         if (id_equal(&dump->links[i].set.link, &l->cfg.id))
-            return &dump->links[i].set;
+            return &dump->links[i];
     return NULL;
 }
 
 /* The LINK_SET that follows the dump makes other tunnels, without the keys that the dump shows. */
 static bool keys_end(const struct keylink *l, const struct dp_dump *dump)
 {
-    const struct dp_link_set *had = dumped_link(l, dump);
-    return had &&
-           (had->port_offset != l->cfg.port_offset || had->local.family != l->cfg.local.family);
+    const struct dp_dump_link *had = dumped_link(l, dump);
+    return had && (had->set.port_offset != l->cfg.port_offset ||
+                   had->set.local.family != l->cfg.local.family);
 }
 
 static void adopt_active(struct keylink *l, const struct dp_dump *dump)
@@ -495,8 +498,10 @@ static void adopt_active(struct keylink *l, const struct dp_dump *dump)
     uint64_t age = now - active->installed_ns;
     rekey_adopted(&l->rekey, now, age, sa_policy_soft_ns(&l->core->policy, rand_u32()));
     l->rekeyed_at = core_now_s(l->core) - (int64_t)(age / NS_PER_S);
-    const struct dp_link_set *had = dumped_link(l, dump);
-    l->asked_tunnels = had ? had->tunnels : 0;
+    const struct dp_dump_link *had = dumped_link(l, dump);
+    l->asked_tunnels = had ? had->set.tunnels : 0;
+    for (unsigned i = 0; had && i < HW_TUNNELS_PER_LINK_MAX; i++)
+        (void)silence_tunnel(&l->silence, i, had->state[i], now);
     for (unsigned i = 0; i < l->sas.n; i++) {
         struct sa_epoch *ep = &l->sas.e[i];
         if (ep->epoch < active->epoch && ep->out > 0) {
@@ -518,6 +523,8 @@ void epoch_adopt(struct keylink *l, const struct dp_dump *dump)
             if (l->sas.e[i].spi_in[t])
                 (void)spi_adopt(l->core->spis, l->sas.e[i].spi_in[t], NULL);
     rekey_init(&l->rekey);
+    silence_init(&l->silence, evloop_now(l->core->loop));
+    l->silent = false;
     if (sa_set_active(&l->sas))
         adopt_active(l, dump);
     else if (had_keys)

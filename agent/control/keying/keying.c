@@ -265,9 +265,15 @@ void keying_dataplane_lost(struct keying *k)
 
 void keying_event(struct keying *k, const struct dp_event *event)
 {
+    struct keylink *l;
+    if (event->type == DP_TUNNEL_STATE && k->core.dataplane) {
+        if ((l = find_link(k, &event->tunnel.link)) != NULL)
+            keylink_tunnel(l, event->tunnel.tunnel, event->tunnel.state);
+        return;
+    }
     bool of_sa = event->type == DP_SA_FIRST_RX || event->type == DP_SA_SOFT_LIMIT ||
                  event->type == DP_SA_EXPIRED;
-    struct keylink *l = of_sa && k->core.dataplane ? find_link(k, &event->sa.link) : NULL;
+    l = of_sa && k->core.dataplane ? find_link(k, &event->sa.link) : NULL;
     if (l)
         epoch_event(l, event->type, &event->sa);
 }

@@ -9,8 +9,9 @@
 
 /* How often a certificate's end is looked for: the trusted clock moves on its own. */
 #define CERT_CHECK_NS (30 * NS_PER_S)
-/* A WANT that crossed the epoch it asks for is not answered by another one. */
-#define WANT_STALE_NS (5 * NS_PER_S)
+/* Between an epoch and the next that a peer asks for by WANT. It can't have crossed the last one:
+ * that closed the connection which it would have come by. */
+#define WANT_PACE_NS (1 * NS_PER_S)
 
 static const struct conn_handler link_conn;
 
@@ -35,6 +36,7 @@ int keylink_new(struct keying_core *core, const struct config_link *cfg, uint32_
     l->cfg = *cfg;
     l->mtu = mtu;
     rekey_init(&l->rekey);
+    silence_init(&l->silence, evloop_now(core->loop));
     keylink_wake(l);
     *out = l;
     return 0;
@@ -233,6 +235,49 @@ static void check_certificate(struct keylink *l)
     shut(l);
 }
 
+/* ---- silence ---- */
+
+static uint64_t patience(const struct keylink *l)
+{
+    return silence_patience_ns(l->cfg.liveness_interval_ms, l->cfg.liveness_missed);
+}
+
+static uint64_t silence_next_ns(const struct keylink *l)
+{
+    if (l->silent || !may_key(l) || !sa_set_active(&l->sas))
+        return SILENCE_NEVER;
+    return silence_due_ns(&l->silence, patience(l));
+}
+
+/* Whatever the keys in use were agreed for, nothing answers by them: they are not worth waiting
+ * for. */
+static void check_silence(struct keylink *l, uint64_t now)
+{
+    char link[ID_TEXT_MAX];
+    if (now < silence_next_ns(l))
+        return;
+    l->silent = true;
+    l->waived = true;
+    rekey_want(&l->rekey, WANT_MISMATCH);
+    log_write(l->silence.epochs + 1 == SILENCE_ALARM_EPOCHS ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+              "no tunnel answers, keying anew link=%s silent_epochs=%u", id_text(&l->cfg.id, link),
+              l->silence.epochs + 1);
+    keylink_changed(l);
+}
+
+void keylink_tunnel(struct keylink *l, unsigned tunnel, enum dp_tunnel_state state)
+{
+    bool answers = silence_tunnel(&l->silence, tunnel, state, evloop_now(l->core->loop));
+    if (answers && l->silent) {
+        l->silent = l->waived = false;
+        rekey_withdraw(&l->rekey);
+    }
+    if (answers)
+        keylink_changed(l);
+    else
+        keylink_wake(l);
+}
+
 static bool idle(const struct keylink *l)
 {
     return may_key(l) && !l->exchanging && !l->xconn && !l->switching;
@@ -252,6 +297,7 @@ static void set_timer(struct keylink *l, uint64_t now)
         uint64_t rekey = rekey_next_ns(&l->rekey), allowed = epoch_allowed_ns(l);
         next = earliest(next, rekey > allowed ? rekey : allowed);
     }
+    next = earliest(next, silence_next_ns(l));
     if (idle(l) && must_reconnect(l))
         next = earliest(next, l->reconnect_ns);
     if (next == UINT64_MAX)
@@ -265,6 +311,7 @@ void keylink_poll(struct keylink *l)
     uint64_t now = evloop_now(l->core->loop);
     epoch_tick(l, now);
     check_certificate(l);
+    check_silence(l, now);
     if (may_key(l) && !sa_set_active(&l->sas))
         rekey_want(&l->rekey, WANT_NO_KEYS);
     else if (config_differs(l))
@@ -357,13 +404,11 @@ static void on_secured(void *arg, struct conn *c)
 static void take_want(struct keylink *l, uint8_t reason)
 {
     const struct sa_epoch *active = sa_set_active(&l->sas);
-    uint64_t now = evloop_now(l->core->loop);
-    bool pressing = reason == WANT_NO_KEYS || reason == WANT_BOOT || reason == WANT_MISMATCH;
-    if (active && now - active->installed_ns < (pressing ? NS_PER_S : WANT_STALE_NS))
-        return;
     l->waived |= reason == WANT_NO_KEYS || reason == WANT_BOOT;
     rekey_want(&l->rekey, reason ? reason : WANT_OPERATOR);
     rekey_hurry(&l->rekey);
+    if (active)
+        rekey_not_before(&l->rekey, active->installed_ns + WANT_PACE_NS);
     keylink_wake(l);
 }
 
@@ -477,8 +522,10 @@ static uint16_t judge_offer(struct keylink *l, const struct message_offer *o, co
         return REFUSE_COLLISION;
     }
     /* A peer that rebooted knows nothing of the last epoch. */
+    uint64_t now = evloop_now(l->core->loop);
     if (active && !active->confirmed && !sa_set_pending(&l->sas) &&
-        id_equal(&active->peer_boot, &o->boot) && evloop_now(l->core->loop) < epoch_allowed_ns(l)) {
+        id_equal(&active->peer_boot, &o->boot) && now < epoch_allowed_ns(l) &&
+        !silence_lasts(&l->silence, patience(l), now)) {
         *why = "the last epoch is not confirmed yet";
         return REFUSE_UNCONFIRMED;
     }
@@ -536,12 +583,15 @@ void keylink_status(const struct keylink *l, struct keying_link_status *out)
     const struct sa_epoch *active = sa_set_active(&l->sas);
     *out = (struct keying_link_status){
         .state = state_of(l),
-        .failures = l->rekey.failures + l->reconnects_failed,
+        .failures = l->rekey.failures + l->reconnects_failed + l->silence.epochs,
         .denied = denied_gateway(&l->core->denied, &l->cfg.peer_id),
         .keyed = active != NULL && l->core->dataplane,
         .peer_mtu = l->peer_mtu,
     };
     memcpy(out->last_error, l->last_error, sizeof out->last_error);
+    if (active && l->silence.epochs > 0 && l->last_error[0] == '\0')
+        (void)snprintf(out->last_error, sizeof out->last_error,
+                       "no tunnel answers, by none of the last %u epochs", l->silence.epochs);
     if (active) {
         out->epoch = active->epoch;
         out->rekeyed_at = l->rekeyed_at;

@@ -14,6 +14,7 @@
 #include "agent/control/keying/exchange.h"
 #include "agent/control/keying/rekey.h"
 #include "agent/control/keying/sa_set.h"
+#include "agent/control/keying/silence.h"
 
 struct sa_request;
 
@@ -39,6 +40,8 @@ struct keylink {
     uint64_t switching;          /* epoch that the dataplane is asked to send by; 0: none */
     struct sa_request *requests; /* under way */
     bool waived; /* the peer says that it has no keys: no confirmation to wait for */
+    struct silence silence;
+    bool silent; /* an epoch is wanted because no tunnel answers by the one in use */
     bool tell;   /* the owner is told at the next poll */
     /* Tunnels and suites that this end wanted for the keys in use (0: unknown), and for the
      * exchange under way. */
@@ -68,6 +71,9 @@ void keylink_configure(struct keylink *l, const struct config_link *cfg, uint32_
 void keylink_poll(struct keylink *l);
 /* … at the next turn of the loop. */
 void keylink_wake(struct keylink *l);
+
+/* The dataplane tells a tunnel's state. */
+void keylink_tunnel(struct keylink *l, unsigned tunnel, enum dp_tunnel_state state);
 
 /* Enabled, peer not revoked. */
 bool keylink_allowed(const struct keylink *l);

@@ -48,6 +48,17 @@ void rekey_yielded(struct rekey *r, uint64_t now, uint32_t random)
     r->retry_ns = now + jitter(2 * NS_PER_S, random);
 }
 
+void rekey_not_before(struct rekey *r, uint64_t ns)
+{
+    if (r->retry_ns < ns)
+        r->retry_ns = ns;
+}
+
+void rekey_withdraw(struct rekey *r)
+{
+    *r = (struct rekey){.due_ns = r->due_ns};
+}
+
 void rekey_hurry(struct rekey *r)
 {
     r->retry_ns = 0;

@@ -27,6 +27,10 @@ void rekey_want(struct rekey *r, uint8_t reason);
 void rekey_failed(struct rekey *r, uint64_t now, uint32_t random);
 /* This end's attempt gave way to the peer's: look again a little later, no failure. */
 void rekey_yielded(struct rekey *r, uint64_t now, uint32_t random);
+/* Nothing is tried before that time either. */
+void rekey_not_before(struct rekey *r, uint64_t ns);
+/* What was wanted isn't any more; the limit of time stays. */
+void rekey_withdraw(struct rekey *r);
 /* The waiting time ends now: something changed that may let the next attempt succeed. */
 void rekey_hurry(struct rekey *r);
 

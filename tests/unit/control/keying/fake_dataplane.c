@@ -107,23 +107,26 @@ static void set_link(struct fake_dataplane *d, const struct dp_link_set *m)
     unsigned i = 0;
     while (i < d->n_links && !id_equal(&d->links[i].link, &m->link))
         i++;
-    must(i < 16);
+    must(i < FAKE_LINKS_MAX);
     if (i < d->n_links && (d->links[i].port_offset != m->port_offset ||
                            d->links[i].local.family != m->local.family)) {
         struct dp_sa_retire all = {.link = m->link, .in = 1, .out = 1};
         retire(d, &all);
+        memset(d->state[i], 0, sizeof d->state[i]);
     }
     d->links[i] = *m;
     if (i == d->n_links)
-        d->n_links++;
+        memset(d->state[d->n_links++], 0, sizeof d->state[0]);
 }
 
 static void remove_link(struct fake_dataplane *d, const struct dp_link_remove *m)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < d->n_links; i++)
-        if (!id_equal(&d->links[i].link, &m->link))
+        if (!id_equal(&d->links[i].link, &m->link)) {
+            memmove(d->state[kept], d->state[i], sizeof d->state[0]);
             d->links[kept++] = d->links[i];
+        }
     d->n_links = kept;
 }
 
@@ -151,6 +154,7 @@ static void dump(struct fake_dataplane *d, uint32_t seq)
         send_msg(d, DP_DUMP_NODE, seq, &d->node, sizeof d->node, -1);
     for (unsigned i = 0; i < d->n_links; i++) {
         struct dp_dump_link l = {.set = d->links[i]};
+        memcpy(l.state, d->state[i], sizeof l.state);
         send_msg(d, DP_DUMP_LINK, seq, &l, sizeof l, -1);
     }
     for (unsigned i = 0; i < d->n_sas; i++) {
@@ -340,6 +344,20 @@ void fake_dataplane_stop(struct fake_dataplane *d)
     evloop_io_remove(d->listen_io);
     (void)close(d->listen_fd);
     (void)unlink(d->path);
+}
+
+void fake_dataplane_tunnel(struct fake_dataplane *d, const struct hw_id *link, unsigned tunnel,
+                           enum dp_tunnel_state state)
+{
+    unsigned i = 0;
+    while (i < d->n_links && !id_equal(&d->links[i].link, link))
+        i++;
+    if (i == d->n_links || tunnel >= d->links[i].tunnels || d->state[i][tunnel] == state)
+        return;
+    d->state[i][tunnel] = (uint8_t)state;
+    struct dp_tunnel_event ev = {
+        .link = *link, .tunnel = (uint16_t)tunnel, .state = (uint8_t)state, .mono_ns = 1};
+    send_msg(d, DP_TUNNEL_STATE, 0, &ev, sizeof ev, -1);
 }
 
 void fake_dataplane_raw(struct fake_dataplane *d, const void *msg, size_t len)

@@ -9,8 +9,9 @@
 #include "common/evloop.h"
 #include <stdbool.h>
 
-#define FAKE_SAS_MAX  1024
-#define FAKE_HELD_MAX 256
+#define FAKE_SAS_MAX   1024
+#define FAKE_HELD_MAX  256
+#define FAKE_LINKS_MAX 16
 
 struct fake_sa {
     struct hw_id link, peer_boot;
@@ -40,7 +41,8 @@ struct fake_dataplane {
     struct fake_sa sas[FAKE_SAS_MAX];
     unsigned n_sas;
     unsigned max_inbound; /* most inbound SAs of one tunnel ever held at once */
-    struct dp_link_set links[16];
+    struct dp_link_set links[FAKE_LINKS_MAX];
+    uint8_t state[FAKE_LINKS_MAX][HW_TUNNELS_PER_LINK_MAX]; /* enum dp_tunnel_state */
     unsigned n_links;
     unsigned tun_queues; /* attached */
     int tun_fd[HW_WORKERS_MAX];
@@ -69,6 +71,9 @@ void fake_dataplane_raw(struct fake_dataplane *d, const void *msg, size_t len);
  * one does. */
 void fake_dataplane_sa_event(struct fake_dataplane *d, enum dp_type type, const struct hw_id *link,
                              uint64_t epoch, unsigned tunnel, enum dp_direction direction);
+/* Sets and tells a tunnel's state, unless it has it already. */
+void fake_dataplane_tunnel(struct fake_dataplane *d, const struct hw_id *link, unsigned tunnel,
+                           enum dp_tunnel_state state);
 const struct fake_sa *fake_dataplane_find(const struct fake_dataplane *d, const struct hw_id *link,
                                           uint64_t epoch, unsigned tunnel,
                                           enum dp_direction direction);

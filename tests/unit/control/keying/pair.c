@@ -226,6 +226,39 @@ static void carry(struct node *from, struct node *to)
     }
 }
 
+static bool crosses(const struct node *from, const struct node *to, unsigned tunnel)
+{
+    for (unsigned i = 0; i < from->dp.n_sas; i++) {
+        const struct fake_sa *out = &from->dp.sas[i];
+        if (out->direction != DP_DIR_OUT || !out->active || out->sa.tunnel != tunnel)
+            continue;
+        const struct fake_sa *in =
+            fake_dataplane_find(&to->dp, &out->link, out->epoch, tunnel, DP_DIR_IN);
+        return in && in->sa.spi == out->sa.spi;
+    }
+    return false;
+}
+
+/* A tunnel whose packets cross both ways has its probes answered, another has not. */
+static void probe(void)
+{
+    for (unsigned t = 0; t < HW_TUNNELS_PER_LINK_MAX; t++) {
+        bool ok = crosses(&pair.low, &pair.high, t) && crosses(&pair.high, &pair.low, t);
+        enum dp_tunnel_state state = ok ? DP_TUNNEL_UP : DP_TUNNEL_DOWN;
+        fake_dataplane_tunnel(&pair.low.dp, &pair.low.link.id, t, state);
+        fake_dataplane_tunnel(&pair.high.dp, &pair.high.link.id, t, state);
+    }
+}
+
+static void exchange_packets(void)
+{
+    if (!pair.traffic)
+        return;
+    carry(&pair.low, &pair.high);
+    carry(&pair.high, &pair.low);
+    probe();
+}
+
 static void stop_loop(void *arg)
 {
     (void)arg;
@@ -238,10 +271,7 @@ void pair_turns(unsigned n)
     while (n-- > 0) {
         evloop_timer_arm(t, 0);
         (void)evloop_run(pair.loop, NULL);
-        if (pair.traffic) {
-            carry(&pair.low, &pair.high);
-            carry(&pair.high, &pair.low);
-        }
+        exchange_packets();
     }
     evloop_timer_remove(t);
 }
@@ -254,10 +284,7 @@ bool pair_until(bool (*met)(void), unsigned seconds)
     while (!(ok = met()) && clock_mono_ns() < end) {
         evloop_timer_arm(t, NS_PER_MS);
         (void)evloop_run(pair.loop, NULL);
-        if (pair.traffic) {
-            carry(&pair.low, &pair.high);
-            carry(&pair.high, &pair.low);
-        }
+        exchange_packets();
     }
     evloop_timer_remove(t);
     return ok;
