@@ -354,6 +354,14 @@ static void read_client_cert(struct exchange *x, struct MHD_Connection *mhd)
         tls_identity_peer(info->tls_session, &x->req.cert);
 }
 
+static bool is_stopping(struct http_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool stopping = s->stopping;
+    pthread_mutex_unlock(&s->lock);
+    return stopping;
+}
+
 static void begin(struct http_server *s, struct exchange *x, const char *method)
 {
     struct http_request *req = &x->req;
@@ -361,7 +369,6 @@ static void begin(struct http_server *s, struct exchange *x, const char *method)
     char text[ID_TEXT_MAX];
     struct hw_id id = id_new();
     memcpy(req->id, id_text(&id, text), sizeof req->id);
-    req->server = s;
     req->method = method_of(method);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(x->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -370,6 +377,11 @@ static void begin(struct http_server *s, struct exchange *x, const char *method)
         (void)ipaddr_from_sockaddr(info->client_addr, &req->peer, &port);
     if (read_head(req, x->mhd, &e)) {
         x->broken_head = true;
+        problem_from_err(req, &x->res, &e);
+        return;
+    }
+    if (is_stopping(s)) {
+        err_set(&e, HW_EAGAIN, "the controller is stopping");
         problem_from_err(req, &x->res, &e);
         return;
     }
@@ -386,6 +398,7 @@ static struct exchange *exchange_new(struct listener *l, struct MHD_Connection *
         return NULL;
     x->mhd = mhd;
     x->conn = conn_of(mhd);
+    x->req.server = l->server;
     x->req.listener = l->kind;
     x->req.path = url;
     if (!x->conn) {
@@ -428,7 +441,7 @@ static enum MHD_Result send_response(struct exchange *x)
     (void)MHD_add_response_header(r, "X-Request-Id", x->req.id);
     (void)MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (x->broken_head)
+    if (x->broken_head || is_stopping(x->req.server))
         (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
     for (size_t i = 0; i < res->n_headers; i++)
         (void)MHD_add_response_header(r, res->headers[i].name, res->headers[i].value);
@@ -505,9 +518,7 @@ static enum MHD_Result run(struct http_server *s, struct exchange *x)
         if (suspend(s, x))
             return MHD_YES;
         x->req.resumed = true;
-        pthread_mutex_lock(&s->lock);
-        x->req.park_over = s->stopping;
-        pthread_mutex_unlock(&s->lock);
+        x->req.park_over = is_stopping(s);
     }
     return send_response(x);
 }
@@ -559,6 +570,15 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const ch
 }
 
 /* --- notices of libmicrohttpd --- */
+
+/* A new connection, before anything is read from it. */
+static enum MHD_Result on_accept(void *arg, const struct sockaddr *from, socklen_t len)
+{
+    const struct listener *l = arg;
+    (void)from;
+    (void)len;
+    return is_stopping(l->server) ? MHD_NO : MHD_YES;
+}
 
 /* The request line is in: the request's absolute time starts. */
 static void *on_request_line(void *arg, const char *uri, struct MHD_Connection *mhd)
@@ -679,7 +699,7 @@ static int start_listener(struct http_server *s, enum http_listener kind, const 
     };
     l->daemon = MHD_start_daemon(
         MHD_USE_TLS | MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
-        0, NULL, NULL, on_access, l, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+        0, on_accept, l, on_access, l, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
         MHD_OPTION_LISTEN_SOCKET, l->fd, MHD_OPTION_THREAD_POOL_SIZE,
         s->config.threads < 2 ? 2u : s->config.threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)8192, MHD_OPTION_CONNECTION_LIMIT, lc->connections_max,
@@ -770,9 +790,11 @@ void http_server_counters(struct http_server *s, enum http_listener listener,
     pthread_mutex_unlock(&s->lock);
 }
 
-/* A daemon that is stopped with a suspended connection aborts the process: no new ones can come
- * (stopping is set), those that are parked are resumed, and each has answered or gone before the
- * daemons are stopped. */
+/* A daemon that is stopped with a suspended connection aborts the process. Once `stopping` is set
+ * no connection is accepted, no request handled and none parked; those that are parked are resumed,
+ * and each has answered or gone before the daemons are stopped. They go on listening until then:
+ * MHD_quiesce_daemon would take the listening socket out of the epoll sets of the library's threads
+ * behind their backs, and whichever of the two comes second aborts the process (0.9.75). */
 static void drain(struct http_server *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -796,19 +818,9 @@ void http_server_stop(struct http_server *s)
 {
     if (!s)
         return;
-    /* Refused from now on, but open until the library's threads have let go of them. */
-    MHD_socket listening[HTTP_LISTENERS * HTTP_LISTEN_MAX];
-    for (size_t i = 0; i < s->n_listeners; i++) {
-        listening[i] = MHD_quiesce_daemon(s->listeners[i].daemon);
-        if (listening[i] != MHD_INVALID_SOCKET)
-            (void)shutdown(listening[i], SHUT_RD);
-    }
     drain(s);
-    for (size_t i = 0; i < s->n_listeners; i++) {
-        MHD_stop_daemon(s->listeners[i].daemon);
-        if (listening[i] != MHD_INVALID_SOCKET)
-            (void)close(listening[i]);
-    }
+    for (size_t i = 0; i < s->n_listeners; i++)
+        MHD_stop_daemon(s->listeners[i].daemon); /* closes the listening socket as well */
     if (s->watcher_runs) {
         uint64_t one = 1;
         (void)!write(s->stop_fd, &one, sizeof one);
