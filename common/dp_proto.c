@@ -169,12 +169,19 @@ static bool limits_ok(uint64_t soft, uint64_t hard)
     return soft == 0 || hard == 0 || soft <= hard;
 }
 
+static bool cert_ok(const struct dp_peer_cert *c)
+{
+    return c->serial_len <= sizeof c->serial && all_zero(c->reserved, sizeof c->reserved);
+}
+
 static const char *check_sa_install(const void *body)
 {
     const struct dp_sa_install *b = body;
     const struct esp_suite *suite = esp_suite_by_id(b->suite);
     if (id_is_zero(&b->link) || id_is_zero(&b->peer_boot))
         return "no link or boot id";
+    if (!cert_ok(&b->peer_cert))
+        return "peer's certificate";
     if (b->epoch == 0)
         return "epoch";
     if (!suite)
@@ -254,6 +261,8 @@ static const char *check_dump_sa(const void *body)
         return "tunnel, SPI or epoch";
     if (b->direction > DP_DIR_OUT || b->active > 1 || b->esn > 1 || !esp_suite_by_id(b->suite))
         return "direction, suite or flags";
+    if (!cert_ok(&b->peer_cert))
+        return "peer's certificate";
     return all_zero(b->reserved, sizeof b->reserved) ? NULL : "reserved bytes";
 }
 

@@ -178,13 +178,24 @@ struct dp_sa {
     uint8_t salt[ESP_SALT_LEN];
 };
 
+/* The certificate by which the peer came to its keys, for the agent alone: the dataplane keeps it
+ * beside the SA and gives it back in a dump, so that a certificate revoked while the agent was away
+ * is found, and one that ends. */
+struct dp_peer_cert {
+    uint8_t serial[20];
+    uint8_t serial_len; /* 0: unknown */
+    uint8_t reserved[3];
+    int64_t not_after; /* seconds since 1970 */
+};
+
 /* All SAs of one direction of one epoch of a link. The message buffer is wiped by both ends after
  * use. Inbound ones are live at once; outbound ones stand by until SA_SWITCH, or, per tunnel, until
  * the first authenticated packet on the inbound SA of the same epoch. */
 struct dp_sa_install {
     struct hw_id link;
     struct hw_id peer_boot; /* the peer dataplane's: another than before resets tunnel state */
-    uint64_t epoch;         /* rises per link; ≥ 1 */
+    struct dp_peer_cert peer_cert;
+    uint64_t epoch;                      /* rises per link; ≥ 1 */
     uint64_t soft_bytes, hard_bytes;     /* per SA; 0: none */
     uint64_t soft_packets, hard_packets; /* per SA; 0: none */
     uint32_t hard_seconds;               /* from now; 0: none */
@@ -301,6 +312,7 @@ struct dp_dump_sa {
     uint8_t active; /* outbound: sends by it; inbound: has received */
     uint8_t esn;
     uint8_t reserved[6];
+    struct dp_peer_cert peer_cert;
 };
 struct dp_dump_link {
     struct dp_link_set set;
@@ -319,7 +331,8 @@ DP_NO_PADDING(struct dp_attach_udp, 8);
 DP_NO_PADDING(struct dp_node_set, 72);
 DP_NO_PADDING(struct dp_link_set, 132);
 DP_NO_PADDING(struct dp_sa, 44);
-DP_NO_PADDING(struct dp_sa_install, 88 + 44 * HW_TUNNELS_PER_LINK_MAX);
+DP_NO_PADDING(struct dp_peer_cert, 32);
+DP_NO_PADDING(struct dp_sa_install, 120 + 44 * HW_TUNNELS_PER_LINK_MAX);
 DP_NO_PADDING(struct dp_sa_switch, 24);
 DP_NO_PADDING(struct dp_sa_retire, 32);
 DP_NO_PADDING(struct dp_fib_header, 40);
@@ -329,7 +342,7 @@ DP_NO_PADDING(struct dp_fib_set, 8 + HW_BUCKETS);
 DP_NO_PADDING(struct dp_tunnel_event, 32);
 DP_NO_PADDING(struct dp_sa_event, 32);
 DP_NO_PADDING(struct dp_peer_moved, 40);
-DP_NO_PADDING(struct dp_dump_sa, 64);
+DP_NO_PADDING(struct dp_dump_sa, 96);
 DP_NO_PADDING(struct dp_dump_link, 184);
 
 /* Bytes of a dp_sa_install body with `count` entries. */

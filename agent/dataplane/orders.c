@@ -199,6 +199,7 @@ static void dump_sa(const struct worker *w, struct order_dump *o, const struct s
         .suite = sa->suite,
         .active = active,
         .esn = sa->esn,
+        .peer_cert = sa->peer_cert,
     };
 }
 

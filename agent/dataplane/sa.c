@@ -60,6 +60,7 @@ int sa_new(const struct aead_provider *aead, const struct dp_sa_install *m, unsi
     sa->epoch = m->epoch;
     sa->link = m->link;
     sa->peer_boot = m->peer_boot;
+    sa->peer_cert = m->peer_cert;
     set_limits(sa, m);
     if (m->direction == DP_DIR_IN)
         replay_init(&sa->replay, m->window, m->esn != 0);

@@ -33,6 +33,7 @@ struct sa {
         expires_ns; /* CLOCK_MONOTONIC; expires: UINT64_MAX is never, judged by the engine */
     uint64_t epoch;
     struct hw_id link, peer_boot;
+    struct dp_peer_cert peer_cert; /* the agent's */
 
     /* set by the engine before hand-over */
     void *owner; /* its tunnel */

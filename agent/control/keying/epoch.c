@@ -1,5 +1,6 @@
 #include "agent/control/keying/epoch.h"
 #include "agent/control/keying/keys.h"
+#include "agent/control/keying/peer_cert.h"
 #include "agent/control/keying/sa_request.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -58,8 +59,6 @@ static void in_use(struct keylink *l, uint64_t epoch, bool confirmed)
     l->rekeyed_at = core_now_s(l->core);
     l->waived = l->silent = false;
     silence_switched(&l->silence, ep->out, now, rand_u32());
-    if (l->xcert.not_after)
-        l->cert = l->xcert;
     char link[ID_TEXT_MAX], peer[ID_TEXT_MAX];
     log_info("link keyed link=%s gw=%s epoch=%" PRIu64 " tunnels=%u suite=%s",
              id_text(&l->cfg.id, link), id_text(&l->cfg.peer_id, peer), epoch, ep->out,
@@ -171,6 +170,7 @@ static int install_both(struct keylink *l, struct err *e)
     ep->suite = x->suite;
     ep->esn = x->esn;
     ep->peer_boot = x->peer_boot;
+    ep->peer_cert = x->terms.peer_cert;
     memcpy(ep->spi_in, x->terms.spi, x->n * sizeof ep->spi_in[0]);
     int rc = install(l, DP_DIR_IN, e);
     return rc ? rc : install(l, DP_DIR_OUT, e);
@@ -273,6 +273,7 @@ static int make_terms(struct keylink *l, struct exchange_terms *t, struct err *e
                                  .own = core->own,
                                  .peer = l->cfg.peer_id,
                                  .boot = core->hello.boot,
+                                 .peer_cert = peer_cert_of(conn_peer(l->xconn)),
                                  .epoch = l->sas.highest + 1,
                                  .n = l->cfg.tunnels,
                                  .esn = core->policy.esn,
@@ -290,9 +291,6 @@ static int make_terms(struct keylink *l, struct exchange_terms *t, struct err *e
 
 static void started(struct keylink *l)
 {
-    const struct x509_info *cert = conn_peer(l->xconn);
-    (void)snprintf(l->xcert.serial, sizeof l->xcert.serial, "%s", cert->serial);
-    l->xcert.not_after = cert->not_after;
     l->xasked_tunnels = l->cfg.tunnels;
     l->xasked_suites = l->cfg.suites;
     l->exchanging = true;
@@ -463,6 +461,19 @@ void epoch_drop_all(struct keylink *l)
     l->silent = false;
     silence_init(&l->silence, evloop_now(l->core->loop));
     l->rekey.due_ns = REKEY_NEVER;
+}
+
+bool epoch_judge(struct keylink *l)
+{
+    const struct sa_epoch *active = sa_set_active(&l->sas);
+    if (active && peer_cert_denied(&active->peer_cert, &l->core->denied))
+        return false;
+    if (l->exchanging && peer_cert_denied(&l->x.terms.peer_cert, &l->core->denied))
+        return false;
+    for (unsigned i = l->sas.n; i-- > 0;)
+        if (peer_cert_denied(&l->sas.e[i].peer_cert, &l->core->denied))
+            retire(l, &l->sas.e[i]);
+    return true;
 }
 
 /* Idempotent, so that SPIs which the exchange has handed to an epoch already may come twice. */

@@ -33,6 +33,8 @@ void epoch_peer_deleted(struct keylink *l, uint64_t epoch);
 
 /* A dataplane's dump rules over what was known. */
 void epoch_adopt(struct keylink *l, const struct dp_dump *dump);
+/* Epochs of denied certificates go. False: the one in use, or the one in the making, is such. */
+bool epoch_judge(struct keylink *l);
 /* Retires all SAs of the link. */
 void epoch_drop_all(struct keylink *l);
 /* The link goes, and with it, by LINK_REMOVE, every SA it has: the hour of their SPIs begins. */

@@ -16,6 +16,7 @@
 #define HAWSER_AGENT_CONTROL_KEYING_EXCHANGE_H
 
 #include "agent/control/keying/message.h"
+#include "common/dp_proto.h"
 #include "common/id.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,7 +51,8 @@ enum exchange_action {
 /* What this end brings. */
 struct exchange_terms {
     struct hw_id link, own, peer, boot;
-    uint64_t epoch; /* the lowest that will do: one above the newest known */
+    struct dp_peer_cert peer_cert; /* of the connection: it goes with the keys */
+    uint64_t epoch;                /* the lowest that will do: one above the newest known */
     unsigned n;
     bool esn;
     uint32_t window, mtu;

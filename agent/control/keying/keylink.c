@@ -1,5 +1,6 @@
 #include "agent/control/keying/keylink.h"
 #include "agent/control/keying/epoch.h"
+#include "agent/control/keying/peer_cert.h"
 #include "agent/control/keying/sa_request.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -93,15 +94,11 @@ static void shut(struct keylink *l)
 
 void keylink_judge(struct keylink *l)
 {
-    bool cert_denied = denied_serial(&l->core->denied, l->cert.serial);
+    bool good = epoch_judge(l);
     if (l->standing)
-        cert_denied |= denied_serial(&l->core->denied, conn_peer(l->standing)->serial);
-    if (l->exchanging)
-        cert_denied |= denied_serial(&l->core->denied, l->xcert.serial);
-    if (!keylink_allowed(l) || cert_denied) {
-        l->cert = (struct keylink_cert){0};
+        good &= !denied_serial(&l->core->denied, conn_peer(l->standing)->serial);
+    if (!keylink_allowed(l) || !good)
         shut(l);
-    }
     keylink_wake(l);
 }
 
@@ -168,8 +165,7 @@ void keylink_configure(struct keylink *l, const struct config_link *cfg, uint32_
 void keylink_dataplane_up(struct keylink *l, const struct dp_dump *dump)
 {
     epoch_adopt(l, dump);
-    if (!keylink_allowed(l))
-        shut(l);
+    keylink_judge(l);
     l->reconnect_ns = 0;
     keylink_changed(l);
 }
@@ -227,11 +223,11 @@ static void start_something(struct keylink *l, uint64_t now)
 /* A revoked gateway whose revocation never reached us is gone when its certificate ends. */
 static void check_certificate(struct keylink *l)
 {
-    if (l->cert.not_after == 0 || core_now_s(l->core) <= l->cert.not_after)
+    const struct sa_epoch *active = sa_set_active(&l->sas);
+    if (!active || !peer_cert_ended(&active->peer_cert, core_now_s(l->core)))
         return;
     char link[ID_TEXT_MAX];
     log_warn("the peer's certificate has ended, keys dropped link=%s", id_text(&l->cfg.id, link));
-    l->cert = (struct keylink_cert){0};
     shut(l);
 }
 
@@ -291,7 +287,7 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 static void set_timer(struct keylink *l, uint64_t now)
 {
     uint64_t next = epoch_next_ns(l);
-    if (l->cert.not_after)
+    if (sa_set_active(&l->sas))
         next = earliest(next, now + CERT_CHECK_NS);
     if (idle(l) && (l->cfg.dial || l->standing)) {
         uint64_t rekey = rekey_next_ns(&l->rekey), allowed = epoch_allowed_ns(l);
@@ -364,11 +360,6 @@ static void take_standing(struct keylink *l, struct conn *c)
     l->reconnects_failed = 0;
     conn_owner(c, &link_conn, l);
     conn_deadline(c, 0);
-    if (l->cert.not_after == 0 && sa_set_active(&l->sas)) {
-        const struct x509_info *cert = conn_peer(c);
-        (void)snprintf(l->cert.serial, sizeof l->cert.serial, "%s", cert->serial);
-        l->cert.not_after = cert->not_after;
-    }
     keylink_wake(l);
 }
 

@@ -21,11 +21,6 @@ struct sa_request;
 /* What the connection `xconn` was made for. */
 enum keylink_purpose { KEYLINK_FOR_EPOCH, KEYLINK_FOR_HELLO };
 
-struct keylink_cert {
-    char serial[X509_SERIAL_MAX]; /* "": unknown */
-    int64_t not_after;            /* 0: unknown */
-};
-
 struct keylink {
     struct keying_core *core;
     struct config_link cfg;
@@ -49,8 +44,6 @@ struct keylink {
     uint32_t asked_suites, xasked_suites;
     int64_t rekeyed_at;
     uint32_t peer_mtu;
-    struct keylink_cert cert;  /* the peer's, by which the keys in use came */
-    struct keylink_cert xcert; /* … of the exchange under way */
 
     /* connections */
     struct conn *xconn; /* dialled, or carrying the exchange */

@@ -45,6 +45,7 @@ int keys_derive(struct conn *c, const struct exchange *x, enum dp_direction dire
         return err_set(e, HW_EINVAL, "suite %u unknown", x->suite);
     *m = (struct dp_sa_install){.link = x->terms.link,
                                 .peer_boot = x->peer_boot,
+                                .peer_cert = x->terms.peer_cert,
                                 .epoch = x->epoch,
                                 .window = x->window,
                                 .direction = (uint8_t)direction,

@@ -130,6 +130,7 @@ static struct sa_epoch *adopt_epoch(struct sa_set *s, const struct dp_dump_sa *s
                                  .suite = sa->suite,
                                  .esn = sa->esn != 0,
                                  .peer_boot = sa->peer_boot,
+                                 .peer_cert = sa->peer_cert,
                                  .installed_ns = sa->age_ns < now ? now - sa->age_ns : 0,
                                  .in_ends_ns = SA_NO_END};
     return &s->e[at];

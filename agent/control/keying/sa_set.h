@@ -22,6 +22,7 @@ struct sa_epoch {
     uint8_t suite;
     bool esn;
     struct hw_id peer_boot;
+    struct dp_peer_cert peer_cert; /* by which the keys came */
     uint64_t installed_ns;
     uint64_t in_ends_ns; /* retire the inbound SAs then; SA_NO_END: not planned */
     uint32_t spi_in[HW_TUNNELS_PER_LINK_MAX]; /* 0: none of this tunnel (any more) */

@@ -24,7 +24,7 @@ TUNNEL_EVENT = struct.Struct("<16sHBBIQ")
 SA_EVENT = struct.Struct("<16sQIHBB")
 MOVED = struct.Struct("<16s20sHH")
 LINK = struct.Struct("<16s16s20s20s20s20sHBBBBBBIII")
-DUMPED_SA = struct.Struct("<16s16sQQIHBBBB6x")
+DUMPED_SA = struct.Struct("<16s16sQQIHBBBB6x32s")
 
 
 def message(kind, seq, body=b""):
@@ -55,9 +55,9 @@ def link_set(link, peer, local, remote, peer_overlay4, peer_overlay6, port_base=
 
 
 def sa_install(link, peer_boot, epoch, direction, sas, suite=AES_256_GCM, esn=1, window=8192, soft_bytes=0,
-               hard_bytes=0, soft_packets=0, hard_packets=0, hard_seconds=0):
+               hard_bytes=0, soft_packets=0, hard_packets=0, hard_seconds=0, peer_cert=bytes(32)):
     """sas: (tunnel, spi, key, salt) each."""
-    head = struct.pack("<16s16sQQQQQIIBBBBI", link, peer_boot, epoch, soft_bytes, hard_bytes, soft_packets,
+    head = struct.pack("<16s16s32sQQQQQIIBBBBI", link, peer_boot, peer_cert, epoch, soft_bytes, hard_bytes, soft_packets,
                        hard_packets, hard_seconds, window, direction, suite, esn, len(sas), 0)
     return head + b"".join(struct.pack("<HHI32s4s", tunnel, 0, spi, key, salt) for tunnel, spi, key, salt in sas)
 

@@ -185,7 +185,8 @@ class Dataplane:
             self.poll_events(0.02)
 
     def sas(self):
-        names = ("link", "peer_boot", "epoch", "age_ns", "spi", "tunnel", "direction", "suite", "active", "esn")
+        names = ("link", "peer_boot", "epoch", "age_ns", "spi", "tunnel", "direction", "suite", "active", "esn",
+                 "peer_cert")
         return [dict(zip(names, p.DUMPED_SA.unpack(body))) for body in self.dump().get(p.DUMP_SA, [])]
 
     def commit_fib(self, generation, links, sources, routes, sets):

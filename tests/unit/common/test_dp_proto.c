@@ -172,6 +172,8 @@ static void test_sa_install(void)
     REFUSED(begin_sa(3), 0, m.sa.count = 255);
     REFUSED(begin_sa(3), 0, m.sa.epoch = 0);
     REFUSED(begin_sa(3), 0, m.sa.peer_boot = (struct hw_id){{0}});
+    REFUSED(begin_sa(3), 0, m.sa.peer_cert.serial_len = 21);
+    REFUSED(begin_sa(3), 0, m.sa.peer_cert.reserved[2] = 1);
     REFUSED(begin_sa(3), 0, m.sa.window = 0);
     REFUSED(begin_sa(3), 0, m.sa.window = 32);
     REFUSED(begin_sa(3), 0, m.sa.window = 100);

@@ -152,10 +152,15 @@ static struct dp_link_set link_set(uint8_t tunnels)
                                 .interval_ms = 1000};
 }
 
+/* Means nothing to the dataplane, which gives it back. */
+static const struct dp_peer_cert peer_cert = {
+    .serial = {0xab, 1}, .serial_len = 2, .not_after = 1900000000};
+
 static size_t sa_install(struct dp_sa_install *m, uint8_t direction, uint64_t epoch, uint8_t count)
 {
     *m = (struct dp_sa_install){.link = id_of(1),
                                 .peer_boot = id_of(3),
+                                .peer_cert = peer_cert,
                                 .epoch = epoch,
                                 .window = 1024,
                                 .direction = direction,
@@ -204,6 +209,10 @@ static unsigned dump(struct fixture *f, enum dp_type wanted)
         if (f->h.type == DP_DUMP_END)
             return n;
         n += f->h.type == wanted && f->h.seq == f->seq;
+        if (f->h.type == DP_DUMP_SA)
+            CU_ASSERT_EQUAL(memcmp(&((const struct dp_dump_sa *)(const void *)f->body)->peer_cert,
+                                   &peer_cert, sizeof peer_cert),
+                            0);
     }
 }
 

@@ -68,6 +68,7 @@ static void install(struct fake_dataplane *d, const struct dp_sa_install *m)
         must(d->n_sas < FAKE_SAS_MAX);
         d->sas[d->n_sas++] = (struct fake_sa){.link = m->link,
                                               .peer_boot = m->peer_boot,
+                                              .peer_cert = m->peer_cert,
                                               .epoch = m->epoch,
                                               .direction = m->direction,
                                               .suite = m->suite,
@@ -161,6 +162,7 @@ static void dump(struct fake_dataplane *d, uint32_t seq)
         const struct fake_sa *s = &d->sas[i];
         struct dp_dump_sa out = {.link = s->link,
                                  .peer_boot = s->peer_boot,
+                                 .peer_cert = s->peer_cert,
                                  .epoch = s->epoch,
                                  .age_ns = 1000000000,
                                  .spi = s->sa.spi,

@@ -15,6 +15,7 @@
 
 struct fake_sa {
     struct hw_id link, peer_boot;
+    struct dp_peer_cert peer_cert;
     uint64_t epoch;
     uint8_t direction, suite, esn;
     bool active;

@@ -152,6 +152,52 @@ static void test_revoked_serial(void)
     pair_done();
 }
 
+static bool high_has_none(void)
+{
+    return high->dp.n_sas == 0;
+}
+
+/* The agent was away when its peer's certificate was revoked, and the peer is silent: the SAs tell
+ * whose they are. Whether the denials or the dump come first. */
+static void test_revoked_serial_after_restart(void)
+{
+    for (int late = 0; late < 2; late++) {
+        pair_init();
+        node_start(high);
+        node_start(low);
+        CU_ASSERT(pair_until(pair_keyed, 5));
+        node_stop(low);
+        node_stop(high);
+        CU_ASSERT(high->dp.n_sas > 0);
+        node_start(high);
+        const char *serial = low->cert.serial, *other = high->cert.serial;
+        CU_ASSERT_EQUAL(keying_set_denials(high->keying, NULL, 0, &other, 1, NULL), 0);
+        if (late)
+            pair_turns(100);
+        CU_ASSERT(high->dp.n_sas > 0);
+        CU_ASSERT_EQUAL(keying_set_denials(high->keying, NULL, 0, &serial, 1, NULL), 0);
+        CU_ASSERT(pair_until(high_has_none, 1));
+        pair_turns(20);
+        CU_ASSERT_EQUAL(node_epoch(high), 0);
+        pair_done();
+    }
+}
+
+/* A certificate's end is known after a restart too. */
+static void test_expiry_after_restart(void)
+{
+    pair_init();
+    node_start(high);
+    node_start(low);
+    CU_ASSERT(pair_until(pair_keyed, 5));
+    node_stop(low);
+    node_stop(high);
+    high->clock_skew = 86400 + 60;
+    node_start(high);
+    CU_ASSERT(pair_until(high_has_none, 2));
+    pair_done();
+}
+
 /* A renewed certificate disturbs nothing, and the next epoch uses it. */
 static void test_renewal(void)
 {
@@ -585,6 +631,8 @@ int main(void)
     CU_add_test(s, "trusted time", test_trusted_time);
     CU_add_test(s, "revoked gateway", test_revoked);
     CU_add_test(s, "revoked certificate", test_revoked_serial);
+    CU_add_test(s, "revoked while the agent was away", test_revoked_serial_after_restart);
+    CU_add_test(s, "ended while the agent was away", test_expiry_after_restart);
     CU_add_test(s, "renewed certificate", test_renewal);
     CU_add_test(s, "no certificate", test_no_certificate);
     CU_add_test(s, "foreign address", test_foreign_address);

@@ -130,7 +130,8 @@ static void test_spi_hour(void)
     spi_pool_free(p);
 }
 
-/* What a removed link had, in its SAs and in an exchange under way, is reserved for the hour only. */
+/* What a removed link had, in its SAs and in an exchange under way, is reserved for the hour only.
+ */
 static void test_spi_of_removed_link(void)
 {
     struct keying_core core = {0};
