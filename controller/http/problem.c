@@ -63,7 +63,7 @@ void problem_from_err(const struct http_request *req, struct http_response *res,
     if (k->status == 401 && req->listener == HTTP_PEOPLE)
         http_response_header(res, "WWW-Authenticate", "Bearer realm=\"hawser\"");
     if (k->status == 503) {
-        log_warn_limited("request refused for now request=%s: %s", req->id, e->text);
+        log_warn_limited("request refused, to be tried again request=%s: %s", req->id, e->text);
         http_response_header(res, "Retry-After", "1");
     }
     write_problem(req, res, k->status, k->slug, k->title, e->field, detail);

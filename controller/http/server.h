@@ -1,8 +1,8 @@
 /*
  * The HTTP servers: TLS 1.3, one listener for people and one for agents, several addresses each.
- * Deals alone with libmicrohttpd (only server.c includes its header) and with what that leaves
- * open: absolute deadlines, judging client certificates, clients that leave while suspended,
- * stopping with suspended ones.
+ * Deals alone with libmicrohttpd (server.c, parking.c and head.c include its header) and with what
+ * that leaves open: absolute deadlines, judging client certificates, clients that leave while
+ * suspended, stopping with suspended ones.
  */
 #ifndef HAWSER_CONTROLLER_HTTP_SERVER_H
 #define HAWSER_CONTROLLER_HTTP_SERVER_H

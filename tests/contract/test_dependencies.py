@@ -19,8 +19,8 @@ MAY_INCLUDE = {
 NET_ONLY = re.compile(r"^common/(json|tls|x509|http_client|settings_file|model/)")
 # Header of a library: the only places that may name it.
 HOMES = {
-    "microhttpd.h": ("controller/http/server.c",),
-    "gnutls/": ("controller/http/server.c", "controller/http/"),
+    "microhttpd.h": ("controller/http/",),
+    "gnutls/": ("controller/http/",),
     "sqlite3.h": ("controller/store/",),
     "curl/": ("common/http_client",),
     "json-c/": ("common/json",),

@@ -47,11 +47,12 @@ static void test_refusals(void)
         {"GET /?q=%01 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
         {"GET /?q=1&q=2 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\nHost: a\r\nX: a\001b\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\n\r\n", 400},
+        {"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", 400},
         {"GET /refused HTTP/1.1\r\nHost: a\r\n\r\n", 401},
         {"POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", 401},
         {"POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", 401},
         {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", 413},
-        {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 413},
     };
     char out[2048];
     start(10, 16);
@@ -60,13 +61,39 @@ static void test_refusals(void)
         if (status != cases[i].status)
             printf("case %zu: %d\n", i, status);
         CU_ASSERT_EQUAL(status, cases[i].status);
-        CU_ASSERT_TRUE(status == 413 || strstr(out, "application/problem+json") != NULL);
+        CU_ASSERT_PTR_NOT_NULL(strstr(out, "application/problem+json"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(out, "X-Request-Id: "));
     }
     char big[400];
     (void)snprintf(big, sizeof big,
                    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n%0101d", 0);
     CU_ASSERT_EQUAL(once(big, out, sizeof out), 413);
     CU_ASSERT_PTR_NOT_NULL(strstr(out, "application/problem+json"));
+    stop();
+}
+
+/* What the library answers by itself: the right status and the end of the connection. */
+static void test_library_refusals(void)
+{
+    static const struct {
+        const char *request;
+        int status;
+    } cases[] = {
+        {"GET / nonsense\r\n\r\n", 400},
+        {"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505},
+        {"GET / HTTP/1.1\r\nHost: a\r\nno field\r\n\r\n", 400},
+        {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1x\r\n\r\n", 400},
+        {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 413},
+        {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", 400},
+    };
+    char out[2048], big[9000];
+    start(10, 16);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CU_ASSERT_EQUAL(once(cases[i].request, out, sizeof out), cases[i].status);
+    (void)snprintf(big, sizeof big, "GET /%08500d HTTP/1.1\r\nHost: a\r\n\r\n", 0);
+    CU_ASSERT_EQUAL(once(big, out, sizeof out), 414);
+    (void)snprintf(big, sizeof big, "GET / HTTP/1.1\r\nHost: a\r\nX: %08500d\r\n\r\n", 0);
+    CU_ASSERT_EQUAL(once(big, out, sizeof out), 431);
     stop();
 }
 
@@ -389,6 +416,7 @@ static void test_bad_addresses(void)
 static CU_TestInfo tests[] = {
     {"requests", test_requests},
     {"refusals", test_refusals},
+    {"refusals by the library", test_library_refusals},
     {"client certificates", test_client_certificates},
     {"foreign certificates", test_foreign_certificates},
     {"park and wake", test_park_and_wake},

@@ -1,0 +1,113 @@
+#include "controller/http/head.h"
+#include <string.h>
+#include <strings.h>
+
+static bool has_control(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return true;
+    return false;
+}
+
+struct collect {
+    struct http_pair *pairs;
+    size_t n;
+    const char *bad; /* why the request is refused */
+};
+
+static enum MHD_Result collect_pair(void *arg, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    struct collect *c = arg;
+    (void)kind;
+    if (c->n == HTTP_PAIRS_MAX) {
+        c->bad = "too many header fields or query parameters";
+        return MHD_NO;
+    }
+    if (!name || has_control(name) || (value && has_control(value))) {
+        c->bad = "control characters in a header field or query parameter";
+        return MHD_NO;
+    }
+    c->pairs[c->n++] = (struct http_pair){.name = name, .value = value ? value : ""};
+    return MHD_YES;
+}
+
+/* Fields whose repetition means that two readers could see two different requests (RFC 9110
+ * section 7.2, RFC 9112 section 6.3). */
+static const char *repeated_field(const struct http_request *req)
+{
+    static const char *const once[] = {"Host", "Content-Length", "Transfer-Encoding",
+                                       "Content-Type", "Authorization"};
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++) {
+        size_t seen = 0;
+        for (size_t k = 0; k < req->n_headers; k++)
+            seen += !strcasecmp(req->headers[k].name, once[i]);
+        if (seen > 1)
+            return once[i];
+    }
+    return NULL;
+}
+
+/* Where a body ends must be beyond doubt (RFC 9112 section 6.3); the library reads on until the end
+ * of the connection, or takes one of two answers. */
+static const char *doubtful_length(const struct http_request *req)
+{
+    const char *coding = http_request_header(req, "Transfer-Encoding");
+    if (!coding)
+        return NULL;
+    if (strcasecmp(coding, "chunked") != 0)
+        return "chunked is the only transfer coding known here";
+    return http_request_header(req, "Content-Length")
+               ? "Content-Length and Transfer-Encoding exclude each other"
+               : NULL;
+}
+
+int head_read(struct http_request *req, struct MHD_Connection *mhd, const char *version,
+              struct err *e)
+{
+    struct collect headers = {.pairs = req->headers}, query = {.pairs = req->query};
+    (void)MHD_get_connection_values(mhd, MHD_HEADER_KIND, collect_pair, &headers);
+    (void)MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, collect_pair, &query);
+    req->n_headers = headers.n;
+    req->n_query = query.n;
+    if (headers.bad || query.bad)
+        return err_set(e, HW_EPROTO, "%s", headers.bad ? headers.bad : query.bad);
+    if (has_control(req->path))
+        return err_set(e, HW_EPROTO, "control characters in the path");
+    const char *repeated = repeated_field(req);
+    if (repeated)
+        return err_set(e, HW_EPROTO, "header field %s appears more than once", repeated);
+    /* RFC 9112 section 3.2. */
+    if (strcmp(version, MHD_HTTP_VERSION_1_0) != 0 && !http_request_header(req, "Host"))
+        return err_set(e, HW_EPROTO, "the header field Host is missing");
+    const char *doubt = doubtful_length(req);
+    if (doubt)
+        return err_set(e, HW_EPROTO, "%s", doubt);
+    for (size_t i = 0; i < req->n_query; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(req->query[i].name, req->query[k].name))
+                return err_set_field(e, HW_EPROTO, "query", "a query parameter appears twice");
+    return 0;
+}
+
+enum http_method head_method(const char *name)
+{
+    if (!strcmp(name, MHD_HTTP_METHOD_HEAD))
+        return HTTP_GET;
+    for (enum http_method m = HTTP_GET; m < HTTP_OTHER; m++)
+        if (!strcmp(name, http_method_name(m)))
+            return m;
+    return HTTP_OTHER;
+}
+
+size_t head_unescape(void *arg, struct MHD_Connection *mhd, char *s)
+{
+    (void)arg;
+    (void)mhd;
+    size_t len = MHD_http_unescape(s);
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+            s[i] = 0x01;
+    return len;
+}
