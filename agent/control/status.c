@@ -256,6 +256,7 @@ static void fill_dataplane(const struct app *app, struct report_dataplane *d)
     d->workers = h->workers;
     d->provider = h->provider;
     d->features = h->features;
+    d->suites = h->suites;
 }
 
 void status_fill(struct status *s, struct report *r)

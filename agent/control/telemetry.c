@@ -226,7 +226,9 @@ void telemetry_fill(const struct telemetry *t, struct report *r)
                                        .tx_bytes = now.tx_inner,
                                        .rx_bytes = now.rx_inner};
     r->n_workers = t->rates.workers;
-    memcpy(r->worker_busy, t->rates.busy, sizeof r->worker_busy);
+    for (size_t i = 0; i < r->n_workers; i++)
+        r->workers[i] = (struct report_worker){.busy_ratio = t->rates.busy[i],
+                                               .busy_ratio_max = t->rates.busy[i]};
 }
 
 static void fill_tunnel(const struct dp_stats_tunnel *s, uint16_t port_base, unsigned offset,

@@ -35,6 +35,17 @@ enum report_keying_state {
 };
 const char *report_keying_state_name(enum report_keying_state s);
 
+/* Over the one-second samples of the interval. */
+struct report_spread {
+    bool known;
+    double avg, min, max;
+};
+
+struct report_ratio {
+    bool known;
+    double value;
+};
+
 struct report_refused {
     uint64_t revision;
     char reason[HW_TEXT_MAX + 1];
@@ -54,7 +65,12 @@ struct report_tunnel {
     uint64_t rtt_us; /* 0: unknown */
     uint64_t tx_packets, tx_bytes, rx_packets,
         rx_bytes; /* inner data since the slot began; no probes */
-    uint64_t probes_sent, probes_answered, probes_lost;
+    uint64_t probes_sent, probes_answered, probes_lost, probes_reflected;
+    unsigned worker;
+    uint32_t mtu; /* 0: unknown */
+    uint64_t wire_tx_bytes, wire_rx_bytes;
+    uint64_t rtt_us_min, rtt_us_max; /* over the interval's samples; 0: unknown */
+    uint64_t auth_failures, replays;
 };
 
 struct report_link {
@@ -69,7 +85,12 @@ struct report_link {
     char keying_error[HW_TEXT_MAX + 1];
     uint64_t keying_failures;
     uint32_t mtu;
-    uint64_t tx_bps, rx_bps;
+    uint64_t tx_bps, rx_bps; /* goodput */
+    uint64_t wire_tx_bps, wire_rx_bps, tx_pps, rx_pps;
+    uint32_t underlay_mtu; /* 0: unknown */
+    struct report_spread goodput_tx, goodput_rx, rtt_us;
+    struct report_ratio loss;      /* probes lost ÷ (lost + answered) in the interval */
+    struct report_ratio imbalance; /* largest ÷ mean of the tunnels' goodput */
     struct report_tunnel *tunnels;
     size_t n_tunnels;
 };
@@ -77,6 +98,19 @@ struct report_link {
 struct report_totals {
     uint64_t goodput_tx_bps, goodput_rx_bps, wire_tx_bps, wire_rx_bps;
     uint64_t tx_packets, rx_packets, tx_bytes, rx_bytes;
+    uint64_t wire_tx_bytes, wire_rx_bytes, tx_pps, rx_pps;
+    struct report_spread goodput_tx, goodput_rx, wire_tx, wire_rx;
+};
+
+struct report_worker {
+    double busy_ratio, busy_ratio_max; /* 0–1: over the interval, of its busiest second */
+    uint64_t segments_in, segments_out, handoff_in, handoff_out;
+    unsigned tunnels;
+};
+
+struct report_conntrack {
+    bool known;
+    uint64_t entries, max;
 };
 
 struct report_dataplane {
@@ -86,6 +120,7 @@ struct report_dataplane {
     unsigned workers;
     unsigned provider; /* enum dp_provider; 0 = null */
     uint32_t features; /* enum dp_feature bits */
+    uint32_t suites;   /* bit (1 << enum esp_suite_id) */
 };
 
 struct report {
@@ -98,12 +133,14 @@ struct report {
     struct node node;
     struct report_dataplane dataplane;
     double interval_seconds;
+    unsigned samples; /* one-second looks in the interval */
     struct report_totals totals;
     struct report_link *links;
     size_t n_links;
-    double worker_busy[HW_WORKERS_MAX]; /* 0–1 */
+    struct report_worker workers[HW_WORKERS_MAX]; /* by number */
     size_t n_workers;
     uint64_t drops[DROP_COUNT]; /* index 0 unused; zeros are left out of the JSON */
+    struct report_conntrack conntrack;
     bool ip_forward;
     char (*problems)[HW_TEXT_MAX + 1]; /* at most REPORT_PROBLEMS_MAX */
     size_t n_problems;

@@ -19,8 +19,8 @@ int ingest_identity(const struct report *r, struct store_gateway *g, bool *chang
                     struct err *e);
 
 /* Bytes of a report, and of each of the gateway's links in it (50 tunnels with long counters). */
-#define REPORT_BASE_MAX (128u << 10)
-#define REPORT_LINK_MAX (20u << 10)
+#define REPORT_BASE_MAX (160u << 10)
+#define REPORT_LINK_MAX (28u << 10)
 
 /* Last values, one history row, and this gateway's view of its links. `json` is the report as it
  * came, already decoded and so known to be well-formed. HW_ETOOBIG when it is longer than all that

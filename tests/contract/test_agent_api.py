@@ -485,7 +485,7 @@ class Reports(Base):
         agent = self.enrolled(self.site("a", "10.1.0.0/16"), "gw-a1", "10.1.0.1")
         problems = [f"{i:03}" + "x" * 190 for i in range(32)]
         self.assertEqual(agent.report(system={"ip_forward": True, "problems": problems}).status, 204)
-        body = b" " * 130000 + agent.report_body()
+        body = b" " * 162768 + agent.report_body()
         self.is_problem(agent.call("POST", "/agent/v1/report", b" " * 1000 + body), 413)
         self.assertEqual(agent.call("POST", "/agent/v1/report", body[2000:]).status, 204)
         kept_rows, path = [], f"gateways/{agent.id}/telemetry?limit=1"

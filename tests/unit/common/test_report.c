@@ -1,3 +1,4 @@
+#include "common/esp_suite.h"
 #include "common/json.h"
 #include "common/model/report.h"
 #include "tests/unit/common/mutate.h"
@@ -7,42 +8,81 @@ static struct err e;
 
 /* The document of docs/protocols.md with numbers filled in; in canonical form. */
 static const char good[] =
-    "{\"agent_version\":\"0.1.0\",\"boot_id\":\"01000000-0000-0000-0000-000000000000\",\"time\":"
-    "1796072000,"
-    "\"wall_skew_seconds\":-3,\"revisions\":{\"received\":9,\"applied\":8,\"in_force\":7,"
-    "\"refused\":[{\"revision\":6,\"reason\":\"cut the path to the "
-    "controller\"}]},\"denials_revision\":2,"
-    "\"interfaces\":[{\"name\":\"eth0\",\"role\":\"site\",\"mtu\":9000,\"addresses\":[\"10.1.0.1/"
-    "24\"]}],"
-    "\"endpoints\":[{\"address\":\"fd01::1\",\"family\":6,\"scope\":\"private\",\"reachable\":"
-    "false}],"
-    "\"dataplane\":{\"connected\":true,\"boot_id\":\"02000000-0000-0000-0000-000000000000\","
-    "\"version\":\"0.1.0\","
-    "\"workers\":2,\"provider\":\"ipsec-mb\",\"features\":[\"udp_gso\",\"landlock\"]},\"interval_"
-    "seconds\":10.5,"
-    "\"totals\":{\"goodput_tx_bps\":1,\"goodput_rx_bps\":2,\"wire_tx_bps\":3,\"wire_rx_bps\":4,"
-    "\"tx_packets\":5,"
-    "\"rx_packets\":6,\"tx_bytes\":7,\"rx_bytes\":8},"
+    "{\"agent_version\":\"0.1.0\",\"boot_id\":\"01000000-0000-0000-0000-000000000000\","
+    "\"time\":1796072000,\"wall_skew_seconds\":-3,\"revisions\":{\"received\":9,"
+    "\"applied\":8,\"in_force\":7,\"refused\":[{\"revision\":6,"
+    "\"reason\":\"cut the path to the controller\"}]},\"denials_revision\":2,"
+    "\"interfaces\":[{\"name\":\"eth0\",\"role\":\"site\",\"mtu\":9000,"
+    "\"addresses\":[\"10.1.0.1/24\"]}],\"endpoints\":[{\"address\":\"fd01::1\",\"family\":6,"
+    "\"scope\":\"private\",\"reachable\":false}],\"dataplane\":{\"connected\":true,"
+    "\"boot_id\":\"02000000-0000-0000-0000-000000000000\",\"version\":\"0.1.0\","
+    "\"workers\":2,\"provider\":\"ipsec-mb\",\"features\":[\"udp_gso\",\"landlock\"],"
+    "\"suites\":[\"aes-256-gcm\",\"aes-128-gcm\"]},\"interval_seconds\":10.5,\"samples\":10,"
+    "\"totals\":{\"goodput_tx_bps\":1,\"goodput_rx_bps\":2,\"wire_tx_bps\":3,"
+    "\"wire_rx_bps\":4,\"tx_packets\":5,\"rx_packets\":6,\"tx_bytes\":7,\"rx_bytes\":8,"
+    "\"wire_tx_bytes\":9,\"wire_rx_bytes\":10,\"tx_pps\":11,\"rx_pps\":12,"
+    "\"spread\":{\"goodput_tx_bps\":{\"avg\":1.5,\"min\":1,\"max\":2},"
+    "\"goodput_rx_bps\":{\"avg\":2,\"min\":2,\"max\":2},\"wire_tx_bps\":{\"avg\":3,\"min\":0,"
+    "\"max\":9000000000},\"wire_rx_bps\":null}},"
     "\"links\":[{\"link_id\":\"03000000-0000-0000-0000-000000000000\",\"state\":\"degraded\","
-    "\"reason\":\"7 of 8 up\","
-    "\"since\":1796071000,\"epoch\":4,\"rekeyed_at\":1796070000,\"suite\":\"aes-256-gcm\","
-    "\"keying\":{\"state\":\"connected\",\"last_error\":\"\",\"failures\":1},\"mtu\":1438,\"tx_"
-    "bps\":10,\"rx_bps\":11,"
-    "\"tunnels\":[{\"tunnel\":0,\"state\":\"up\",\"reason\":\"answered\",\"port\":4510,\"rtt_us\":"
-    "120,\"tx_packets\":1,"
-    "\"tx_bytes\":2,\"rx_packets\":3,\"rx_bytes\":4,\"probes_sent\":5,\"probes_answered\":6,"
-    "\"probes_lost\":7},"
-    "{\"tunnel\":1,\"state\":\"down\",\"reason\":\"no_answer\",\"port\":4511,\"rtt_us\":0,\"tx_"
-    "packets\":0,"
+    "\"reason\":\"7 of 8 up\",\"since\":1796071000,\"epoch\":4,\"rekeyed_at\":1796070000,"
+    "\"suite\":\"aes-256-gcm\",\"keying\":{\"state\":\"connected\",\"last_error\":\"\","
+    "\"failures\":1},\"mtu\":1438,\"tx_bps\":10,\"rx_bps\":11,\"wire_tx_bps\":12,"
+    "\"wire_rx_bps\":13,\"tx_pps\":14,\"rx_pps\":15,\"underlay_mtu\":1500,"
+    "\"spread\":{\"tx_bps\":{\"avg\":10,\"min\":9,\"max\":12},\"rx_bps\":null},"
+    "\"rtt_us\":{\"avg\":120.5,\"min\":119,\"max\":122},\"loss_ratio\":0,"
+    "\"imbalance_ratio\":1.2,\"tunnels\":[{\"tunnel\":0,\"state\":\"up\","
+    "\"reason\":\"answered\",\"port\":4510,\"rtt_us\":120,\"tx_packets\":1,\"tx_bytes\":2,"
+    "\"rx_packets\":3,\"rx_bytes\":4,\"probes_sent\":5,\"probes_answered\":6,"
+    "\"probes_lost\":7,\"worker\":1,\"mtu\":1438,\"wire_tx_bytes\":8,\"wire_rx_bytes\":9,"
+    "\"rtt_us_min\":10,\"rtt_us_max\":11,\"probes_reflected\":12,\"auth_failures\":13,"
+    "\"replays\":14},{\"tunnel\":1,\"state\":\"down\",\"reason\":\"no_answer\",\"port\":4511,"
+    "\"rtt_us\":0,\"tx_packets\":0,\"tx_bytes\":0,\"rx_packets\":0,\"rx_bytes\":0,"
+    "\"probes_sent\":0,\"probes_answered\":0,\"probes_lost\":0,\"worker\":0,\"mtu\":0,"
+    "\"wire_tx_bytes\":0,\"wire_rx_bytes\":0,\"rtt_us_min\":0,\"rtt_us_max\":0,"
+    "\"probes_reflected\":0,\"auth_failures\":0,\"replays\":0}]},"
+    "{\"link_id\":\"04000000-0000-0000-0000-000000000000\",\"state\":\"no_keys\","
+    "\"reason\":\"\",\"since\":0,\"epoch\":0,\"rekeyed_at\":null,\"suite\":null,"
+    "\"keying\":{\"state\":\"failed\",\"last_error\":\"refused\",\"failures\":3},\"mtu\":0,"
+    "\"tx_bps\":0,\"rx_bps\":0,\"wire_tx_bps\":0,\"wire_rx_bps\":0,\"tx_pps\":0,\"rx_pps\":0,"
+    "\"underlay_mtu\":null,\"spread\":{\"tx_bps\":null,\"rx_bps\":null},\"rtt_us\":null,"
+    "\"loss_ratio\":null,\"imbalance_ratio\":null,\"tunnels\":[]}],"
+    "\"workers\":[{\"busy_ratio\":0.4,\"busy_ratio_max\":0.75,\"segments_in\":1,"
+    "\"segments_out\":2,\"handoff_in\":3,\"handoff_out\":4,\"tunnels\":5},{\"busy_ratio\":1,"
+    "\"busy_ratio_max\":1,\"segments_in\":0,\"segments_out\":0,\"handoff_in\":0,"
+    "\"handoff_out\":0,\"tunnels\":0}],\"drops\":{\"no_route\":3,\"ecn\":1},"
+    "\"system\":{\"ip_forward\":true,\"problems\":[\"rp_filter was changed\"]},"
+    "\"conntrack\":{\"entries\":120,\"max\":262144},\"commands\":[]}";
+
+/* As agents sent it before they took samples. */
+static const char older[] =
+    "{\"agent_version\":\"0.1.0\",\"boot_id\":\"01000000-0000-0000-0000-000000000000\","
+    "\"time\":1796072000,\"wall_skew_seconds\":-3,\"revisions\":{\"received\":9,"
+    "\"applied\":8,\"in_force\":7,\"refused\":[{\"revision\":6,"
+    "\"reason\":\"cut the path to the controller\"}]},\"denials_revision\":2,"
+    "\"interfaces\":[{\"name\":\"eth0\",\"role\":\"site\",\"mtu\":9000,"
+    "\"addresses\":[\"10.1.0.1/24\"]}],\"endpoints\":[{\"address\":\"fd01::1\",\"family\":6,"
+    "\"scope\":\"private\",\"reachable\":false}],\"dataplane\":{\"connected\":true,"
+    "\"boot_id\":\"02000000-0000-0000-0000-000000000000\",\"version\":\"0.1.0\","
+    "\"workers\":2,\"provider\":\"ipsec-mb\",\"features\":[\"udp_gso\",\"landlock\"]},"
+    "\"interval_seconds\":10.5,\"totals\":{\"goodput_tx_bps\":1,\"goodput_rx_bps\":2,"
+    "\"wire_tx_bps\":3,\"wire_rx_bps\":4,\"tx_packets\":5,\"rx_packets\":6,\"tx_bytes\":7,"
+    "\"rx_bytes\":8},\"links\":[{\"link_id\":\"03000000-0000-0000-0000-000000000000\","
+    "\"state\":\"degraded\",\"reason\":\"7 of 8 up\",\"since\":1796071000,\"epoch\":4,"
+    "\"rekeyed_at\":1796070000,\"suite\":\"aes-256-gcm\",\"keying\":{\"state\":\"connected\","
+    "\"last_error\":\"\",\"failures\":1},\"mtu\":1438,\"tx_bps\":10,\"rx_bps\":11,"
+    "\"tunnels\":[{\"tunnel\":0,\"state\":\"up\",\"reason\":\"answered\",\"port\":4510,"
+    "\"rtt_us\":120,\"tx_packets\":1,\"tx_bytes\":2,\"rx_packets\":3,\"rx_bytes\":4,"
+    "\"probes_sent\":5,\"probes_answered\":6,\"probes_lost\":7},{\"tunnel\":1,"
+    "\"state\":\"down\",\"reason\":\"no_answer\",\"port\":4511,\"rtt_us\":0,\"tx_packets\":0,"
     "\"tx_bytes\":0,\"rx_packets\":0,\"rx_bytes\":0,\"probes_sent\":0,\"probes_answered\":0,"
-    "\"probes_lost\":0}]},"
-    "{\"link_id\":\"04000000-0000-0000-0000-000000000000\",\"state\":\"no_keys\",\"reason\":\"\","
-    "\"since\":0,"
-    "\"epoch\":0,\"rekeyed_at\":null,\"suite\":null,\"keying\":{\"state\":\"failed\",\"last_"
-    "error\":\"refused\","
+    "\"probes_lost\":0}]},{\"link_id\":\"04000000-0000-0000-0000-000000000000\","
+    "\"state\":\"no_keys\",\"reason\":\"\",\"since\":0,\"epoch\":0,\"rekeyed_at\":null,"
+    "\"suite\":null,\"keying\":{\"state\":\"failed\",\"last_error\":\"refused\","
     "\"failures\":3},\"mtu\":0,\"tx_bps\":0,\"rx_bps\":0,\"tunnels\":[]}],"
-    "\"workers\":[{\"busy_ratio\":0.4},{\"busy_ratio\":1}],\"drops\":{\"no_route\":3,\"ecn\":1},"
-    "\"system\":{\"ip_forward\":true,\"problems\":[\"rp_filter was changed\"]},\"commands\":[]}";
+    "\"workers\":[{\"busy_ratio\":0.4},{\"busy_ratio\":1}],\"drops\":{\"no_route\":3,"
+    "\"ecn\":1},\"system\":{\"ip_forward\":true,\"problems\":[\"rp_filter was changed\"]},"
+    "\"commands\":[]}";
 
 static void test_decode(void)
 {
@@ -73,6 +113,39 @@ static void test_decode(void)
     free(text);
     report_done(&r);
     report_done(NULL);
+}
+
+static void test_measured(void)
+{
+    struct report r;
+    CU_ASSERT_EQUAL_FATAL(report_decode(good, strlen(good), &r, &e), HW_OK);
+    CU_ASSERT_EQUAL(r.samples, 10);
+    CU_ASSERT_EQUAL(r.dataplane.suites, 1u << ESP_SUITE_AES_256_GCM | 1u << ESP_SUITE_AES_128_GCM);
+    CU_ASSERT_TRUE(r.totals.goodput_tx.known);
+    CU_ASSERT_EQUAL(r.totals.wire_tx.max, 9e9);
+    CU_ASSERT_FALSE(r.totals.wire_rx.known);
+    CU_ASSERT_EQUAL(r.links[0].rtt_us.avg, 120.5);
+    CU_ASSERT_TRUE(r.links[0].loss.known);
+    CU_ASSERT_FALSE(r.links[1].loss.known);
+    CU_ASSERT_EQUAL(r.links[0].tunnels[0].replays, 14);
+    CU_ASSERT_EQUAL(r.workers[0].busy_ratio_max, 0.75);
+    CU_ASSERT_EQUAL(r.conntrack.max, 262144);
+    report_done(&r);
+}
+
+static void test_older_agent(void)
+{
+    struct report r;
+    CU_ASSERT_EQUAL_FATAL(report_decode(older, strlen(older), &r, &e), HW_OK);
+    CU_ASSERT_EQUAL(r.samples, 0);
+    CU_ASSERT_EQUAL(r.dataplane.suites, 0);
+    CU_ASSERT_FALSE(r.totals.goodput_tx.known);
+    CU_ASSERT_FALSE(r.links[0].rtt_us.known);
+    CU_ASSERT_FALSE(r.links[0].imbalance.known);
+    CU_ASSERT_EQUAL(r.links[0].tunnels[0].mtu, 0);
+    CU_ASSERT_EQUAL(r.workers[0].busy_ratio_max, 0.4);
+    CU_ASSERT_FALSE(r.conntrack.known);
+    report_done(&r);
 }
 
 /* An agent whose dataplane is gone, and nothing configured. */
@@ -121,7 +194,13 @@ static void test_refused(void)
     refused("\"tunnel\":1", "\"tunnel\":50", "links[0].tunnels[1].tunnel");
     refused("\"probes_lost\":7", "\"probes_gone\":7", "links[0].tunnels[0].probes_gone");
     refused("04000000-0000", "03000000-0000", "links[1]");
-    refused("\"busy_ratio\":1}", "\"busy_ratio\":1.01}", "workers[1].busy_ratio");
+    refused("\"busy_ratio\":1,", "\"busy_ratio\":1.01,", "workers[1].busy_ratio");
+    refused("\"avg\":1.5", "\"avg\":2.5", "totals.spread.goodput_tx_bps.avg");
+    refused("\"min\":119", "\"min\":123", "links[0].rtt_us.max");
+    refused("\"loss_ratio\":0,", "\"loss_ratio\":1.5,", "links[0].loss_ratio");
+    refused("\"worker\":1", "\"worker\":64", "links[0].tunnels[0].worker");
+    refused("\"samples\":10", "\"samples\":-1", "samples");
+    refused("\"entries\":120", "\"entries\":null", "conntrack.entries");
     refused("\"no_route\":3", "\"no_route\":-3", "drops.no_route");
     refused("\"ip_forward\":true", "\"ip_forward\":null", "system.ip_forward");
     refused("\"commands\":[]", "\"commands\":[{}]", "commands");
@@ -181,6 +260,8 @@ static void test_names_agree(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"decode", test_decode},
+                           {"measured", test_measured},
+                           {"a report of an older agent", test_older_agent},
                            {"empty", test_empty},
                            {"refused", test_refused},
                            {"unknown names are ignored", test_unknown_names_are_ignored},

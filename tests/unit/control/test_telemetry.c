@@ -117,7 +117,7 @@ static void test_look(void)
     CU_ASSERT_EQUAL(r.totals.tx_bytes, 135000);
     CU_ASSERT_EQUAL(r.totals.goodput_tx_bps, 1000000);
     CU_ASSERT_EQUAL(r.n_workers, 2);
-    CU_ASSERT_DOUBLE_EQUAL(r.worker_busy[1], 0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(r.workers[1].busy_ratio, 0.25, 1e-9);
     CU_ASSERT_EQUAL(telemetry_fill_link(t, &one, 4510, 49, &l, &e), 0);
     CU_ASSERT_EQUAL(l.n_tunnels, 2);
     CU_ASSERT_EQUAL(l.tx_bps, 1000000);
