@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #define ENROL_RETRY_NS    (5 * NS_PER_S)
 #define ENROL_REFUSED_NS  (60 * NS_PER_S)
@@ -372,6 +373,7 @@ static int start(struct app *a, struct err *e)
 {
     int rc;
     if ((rc = state_dir_make(a->settings->state_dir, e)) < 0 ||
+        (rc = state_dir_lock(a->settings->state_dir, &a->state_fd, e)) < 0 ||
         (rc = fsutil_mkdir(a->settings->run_dir, 0755, e)) < 0 ||
         (rc = agent_settings_boot_id(a->settings, &a->boot, e)) < 0 ||
         (rc = evloop_new(&a->loop, e)) < 0 ||
@@ -398,7 +400,7 @@ static void guard_memory(void)
 
 int app_run(const struct agent_settings *settings, struct err *e)
 {
-    struct app a = {.settings = settings};
+    struct app a = {.settings = settings, .state_fd = -1};
     const char *missing = status_missing_capabilities();
     guard_memory();
     log_info("hawser-agent %s", HAWSER_VERSION);
@@ -415,6 +417,8 @@ int app_run(const struct agent_settings *settings, struct err *e)
     }
     free_modules(&a);
     evloop_free(a.loop);
+    if (a.state_fd >= 0)
+        (void)close(a.state_fd);
     return rc;
 }
 

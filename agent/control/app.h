@@ -25,6 +25,7 @@ struct telemetry;
 /* Modules are made in this order; one may use those above it. */
 struct app {
     const struct agent_settings *settings;
+    int state_fd;      /* holds the lock on the state directory; −1: none */
     struct hw_id boot; /* the machine's */
     struct evloop *loop;
     struct agent_clock *clock;

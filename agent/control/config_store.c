@@ -104,6 +104,8 @@ static void state_refuse(struct state *state, uint64_t revision, const char *rea
     (void)snprintf(r->reason, sizeof r->reason, "%s", reason);
 }
 
+/* Without the file a revision that cut this gateway off could be applied again, so it is not passed
+ * over in silence. */
 static int load_state(struct config_store *s, struct err *e)
 {
     auto_free char *text = NULL;
@@ -111,7 +113,16 @@ static int load_state(struct config_store *s, struct err *e)
     int rc = fsutil_read(s->state_path, STATE_MAX * 4, &text, &len, e);
     if (rc == HW_ENOTFOUND)
         return 0;
-    return rc < 0 ? rc : state_decode(text, len, &s->state, e);
+    if (rc == 0)
+        rc = state_decode(text, len, &s->state, e);
+    if (rc < 0 && rc != HW_ENOMEM)
+        (void)err_wrap(
+            e,
+            "the book of revisions can't be used: restore %s from a backup, or remove it "
+            "and start hawser-agent again; revisions refused before may then be tried "
+            "once more. The reason",
+            s->state_path);
+    return rc;
 }
 
 /* Judges a document of ours and decodes its body. *doc is taken over on success only. */

@@ -34,6 +34,19 @@ static int load(struct denials_store *d, const struct x509_st *ca, struct err *e
     return rc;
 }
 
+/* Without the file this gateway would speak to gateways that are revoked, so it is not passed over
+ * in silence. */
+static void tell_remedy(const struct denials_store *d, int rc, struct err *e)
+{
+    if (rc != HW_ENOMEM)
+        (void)err_wrap(e,
+                       "the denials on disk can't be used: restore %s from a backup, or make sure "
+                       "that the controller is reachable, remove the file and start hawser-agent "
+                       "again; until the controller has sent them anew, revoked gateways are not "
+                       "known here. The reason",
+                       d->path);
+}
+
 int denials_store_open(const char *state_dir, const struct x509_st *ca, struct denials_store **out,
                        struct err *e)
 {
@@ -44,7 +57,7 @@ int denials_store_open(const char *state_dir, const struct x509_st *ca, struct d
     if (rc == 0)
         rc = load(d, ca, e);
     if (rc < 0) {
-        (void)err_wrap(e, "denials on disk (%s)", d->path);
+        tell_remedy(d, rc, e);
         denials_store_free(d);
         return rc;
     }

@@ -5,12 +5,32 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdbool.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 int state_dir_make(const char *dir, struct err *e)
 {
     return fsutil_mkdir(dir, 0700, e);
+}
+
+int state_dir_lock(const char *dir, int *out, struct err *e)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(e, errno, "%s", dir);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        int rc = errno == EWOULDBLOCK
+                     ? err_set(e, HW_ECONFLICT,
+                               "another hawser-agent runs on the state directory %s: end that one "
+                               "first, or give this one another (state_dir in agent.json)",
+                               dir)
+                     : err_errno(e, errno, "lock %s", dir);
+        (void)close(fd);
+        return rc;
+    }
+    *out = fd;
+    return 0;
 }
 
 /* Whose the directory should be; false when that is root. */

@@ -247,6 +247,7 @@ static void test_torn_files(void)
     config_store_free(store);
     store = NULL;
     CU_ASSERT(config_store_open(dir, &gateway, ca, &store, &e) < 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "config-state.json from a backup, or remove it"));
 }
 
 /* What was rolled back stays so although the refusal cannot be written. */

@@ -5,6 +5,7 @@
 #include "tests/unit/suite.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NONE "{\"gateway_ids\":[],\"serials\":[]}"
 #define ONE  "{\"gateway_ids\":[\"" PKI_GATEWAY_A "\"],\"serials\":[\"0a1b\"]}"
@@ -78,6 +79,8 @@ static void test_damage(void)
     denials_store_free(store);
     store = NULL;
     CU_ASSERT(denials_store_open(dir, ca, &store, &e) < 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "denials.doc from a backup"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "remove the file and start hawser-agent again"));
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include "tests/unit/suite.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,11 +52,26 @@ static void test_make(void)
     CU_ASSERT(state_dir_make("/nonexistent/a/b", &e) < 0);
 }
 
+static void test_lock(void)
+{
+    struct err e = {0};
+    int first = -1, second = -1;
+    CU_ASSERT_EQUAL(state_dir_lock(dir, &first, &e), 0);
+    CU_ASSERT_EQUAL(state_dir_lock(dir, &second, &e), HW_ECONFLICT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, dir));
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "another hawser-agent"));
+    (void)close(first);
+    CU_ASSERT_EQUAL(state_dir_lock(dir, &second, &e), 0);
+    (void)close(second);
+    CU_ASSERT(state_dir_lock("/nonexistent/a", &second, &e) < 0);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         {"made once", test_make},
         {"handed over", test_hand_over},
+        {"one agent at a time", test_lock},
         CU_TEST_INFO_NULL,
     };
     if (!mkdtemp(dir))
