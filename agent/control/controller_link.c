@@ -75,7 +75,8 @@ static void say_error(struct controller_link *l, const char *what, const char *t
         l->last_error[0] = '\0'; /* a text cut short is still worth showing */
 }
 
-/* The controller's word on ourselves; a change is told to keying. */
+/* The controller's word on ourselves; a change is told to keying. Only a request that was granted
+ * takes it back: one that is rate-limited or fails says nothing about us. */
 static void set_revoked(struct controller_link *l, bool revoked)
 {
     if (l->revoked == revoked)
@@ -131,6 +132,9 @@ static bool answered(struct lane *lane, const char *what, const struct http_resp
             evloop_timer_arm(l->renew.timer, 0);
         return true;
     }
+    bool granted = r->status >= 200 && r->status < 300;
+    if (l->revoked && !granted)
+        return true;
     l->state = CONTROLLER_CONNECTED;
     l->last_error[0] = '\0';
     set_revoked(l, false);

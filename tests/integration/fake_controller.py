@@ -65,6 +65,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return names.get("URI", "").rpartition("/")[2]
 
     def answer(self, status, body=b"", headers=None):
+        self.server.owner.requests += 1
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Hawser-Time", str(int(time.time())))
@@ -77,7 +78,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         owner, path = self.server.owner, self.path.partition("?")[0]
-        if path == "/agent/v1/poll":
+        if owner.status:
+            self.answer(owner.status)
+        elif path == "/agent/v1/poll":
             query = dict(p.split("=", 1) for p in self.path.partition("?")[2].split("&"))
             newer = owner.wait_newer(self.gateway(), int(query["seen"]))
             if newer is None:
@@ -97,7 +100,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.path == "/agent/v1/report":
             self.server.owner.reports.append((self.gateway(), json.loads(body)))
-        self.answer(204)
+        self.answer(self.server.owner.status or 204)
 
 
 class FakeController:
@@ -114,6 +117,8 @@ class FakeController:
         self.announced = {}   # gateway id: revision told by poll
         self.fetched = []     # (gateway id, revision)
         self.reports = []
+        self.requests = 0
+        self.status = None    # instead of what is asked for, to every request
         self.changed = threading.Condition()
         self.heard = threading.Event()
         self.heard.set()

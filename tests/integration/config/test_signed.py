@@ -141,6 +141,23 @@ class SignedConfig(unittest.TestCase):
         self.assertEqual(self.revisions()["in_force"], good)
         self.assertLessEqual(self.fake.fetched.count((self.gateway, bad)), fetched + 1)
 
+    def test_3_only_a_granted_request_lifts_a_revocation(self):
+        self.addCleanup(setattr, self.fake, "status", None)
+        self.fake.status = 403
+        wait_for("the gateway to hear of it", lambda: self.is_revoked("gw-a1"), 15)
+        wait_for("the end of its keys", lambda: not reaches(self.lab), 10)
+        for status in (500, 429, 404):
+            self.fake.status = status
+            before = self.fake.requests
+            wait_for("some answers", lambda: self.fake.requests >= before + 4, 30)
+            self.assertTrue(self.is_revoked("gw-a1"), status)
+            self.assertFalse(reaches(self.lab))
+        self.fake.status = None
+        wait_for("new keys", lambda: reaches(self.lab), 90)
+
+    def is_revoked(self, name):
+        return "this gateway is revoked" in self.lab.status(name)["system"]["problems"]
+
     def test_4_dead_controller_does_not_roll_back(self):
         bad = self.next()
         self.fake.after_mute = self.fake.stop
