@@ -1,6 +1,7 @@
 #include "agent/control/ctl.h"
 #include "agent/control/settings.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/unixsock.h"
 #include <errno.h>
@@ -16,6 +17,7 @@
 #define COMMAND_MAX 64
 #define ANSWER_MAX  (64u << 20)
 #define PATIENCE_MS 10000
+#define PAUSE_NS    (100 * NS_PER_MS)
 
 struct client {
     struct ctl *ctl;
@@ -29,6 +31,8 @@ struct ctl {
     char path[PATH_MAX];
     int fd;
     struct ev_io *io;
+    struct ev_timer *pause;
+    uint64_t paused;
     struct client clients[CLIENTS_MAX];
 };
 
@@ -98,11 +102,26 @@ static void on_client(void *arg, int fd, unsigned events)
     answer(c, name);
 }
 
+/* Out of descriptors: the client that waits would wake the loop again at once. */
+static void pause_listening(struct ctl *ctl)
+{
+    ctl->paused++;
+    evloop_io_events(ctl->io, 0);
+    evloop_timer_arm(ctl->pause, PAUSE_NS);
+}
+
+static void on_pause(void *arg)
+{
+    evloop_io_events(((struct ctl *)arg)->io, EV_READ);
+}
+
 static void on_connect(void *arg, int listen_fd, unsigned events)
 {
     struct ctl *ctl = arg;
     (void)events;
     int fd = unixsock_accept(listen_fd, NULL);
+    if (fd < 0 && fd != HW_EAGAIN)
+        pause_listening(ctl);
     if (fd < 0)
         return;
     for (size_t i = 0; i < CLIENTS_MAX; i++) {
@@ -138,7 +157,8 @@ int ctl_new(struct evloop *loop, const char *run_dir, struct status *status, str
     }
     if (rc == 0) {
         c->io = evloop_io_add(loop, c->fd, EV_READ, on_connect, c);
-        if (!c->io)
+        c->pause = evloop_timer_add(loop, on_pause, c);
+        if (!c->io || !c->pause)
             rc = err_set(e, HW_ENOMEM, "out of memory");
     }
     if (rc < 0) {
@@ -158,11 +178,18 @@ void ctl_free(struct ctl *c)
             drop(&c->clients[i]);
     if (c->io)
         evloop_io_remove(c->io);
+    if (c->pause)
+        evloop_timer_remove(c->pause);
     if (c->fd >= 0) {
         (void)close(c->fd);
         (void)unlink(c->path);
     }
     free(c);
+}
+
+uint64_t ctl_paused(const struct ctl *c)
+{
+    return c->paused;
 }
 
 static int read_file(int fd, char **text, size_t *len, struct err *e)

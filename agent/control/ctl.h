@@ -15,6 +15,8 @@ struct ctl;
 
 int ctl_new(struct evloop *loop, const char *run_dir, struct status *status, struct ctl **out,
             struct err *e);
+/* How often no descriptor was left for a client. */
+uint64_t ctl_paused(const struct ctl *c);
 /* Also removes the socket's file. */
 void ctl_free(struct ctl *c);
 

@@ -4,6 +4,7 @@
 #include "agent/control/config_cycle.h"
 #include "agent/control/config_store.h"
 #include "agent/control/controller_link.h"
+#include "agent/control/ctl.h"
 #include "agent/control/denials_store.h"
 #include "agent/control/dp_client.h"
 #include "agent/control/identity.h"
@@ -353,6 +354,32 @@ static void put_link(struct json_writer *w, const struct gateway_config *c, size
     json_close(w);
 }
 
+static void put_counters(struct json_writer *w, const struct app *app)
+{
+    const struct keying_counters *k = keying_counters(app->keying);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        {"keying_accepted", k->accepted},
+        {"keying_refused_address", k->refused_address},
+        {"keying_refused_crowd", k->refused_crowd},
+        {"keying_refused_full", k->refused_full},
+        {"keying_refused_peer", k->refused_peer},
+        {"keying_handshake_failed", k->handshake_failed},
+        {"keying_bad_message", k->bad_message},
+        {"keying_timed_out", k->timed_out},
+        {"keying_paused", k->paused},
+        {"keying_exchanges_done", k->exchanges_done},
+        {"keying_exchanges_failed", k->exchanges_failed},
+        {"status_paused", ctl_paused(app->ctl)},
+    };
+    json_open_object(w, "counters");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        json_put_uint(w, rows[i].name, rows[i].value);
+    json_close(w);
+}
+
 char *status_json(struct status *s, size_t *len)
 {
     const struct app *app = s->app;
@@ -379,6 +406,7 @@ char *status_json(struct status *s, size_t *len)
         put_link(&w, &c->config, i, &r->links[i]);
     json_close(&w);
     report_put_drops(&w, r->drops);
+    put_counters(&w, app);
     json_open_object(&w, "system");
     json_put_bool(&w, "ip_forward", r->ip_forward);
     json_open_array(&w, "problems");

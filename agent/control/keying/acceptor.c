@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define RETRY_NS         (5 * NS_PER_S)
-#define PAUSE_NS         (1 * NS_PER_S)
+#define PAUSE_NS         (100 * NS_PER_MS)
 #define ACCEPTS_PER_TURN 16
 
 struct waiting {
@@ -168,6 +168,7 @@ static void take(struct acceptor *a, int fd, const struct ipaddr *from)
 /* Out of descriptors: the waiting connection would wake the loop again at once. */
 static void pause_listening(struct acceptor *a)
 {
+    a->core->counters.paused++;
     for (unsigned i = 0; i < 2; i++)
         if (a->listeners[i].io)
             evloop_io_events(a->listeners[i].io, 0);

@@ -120,6 +120,7 @@ struct keying_counters {
     uint64_t refused_peer;     /* good certificate of a gateway that is no peer, or denied */
     uint64_t bad_message;      /* malformed, out of order, or of another link */
     uint64_t timed_out;
+    uint64_t paused; /* no descriptor was left for a connection */
     uint64_t exchanges_done, exchanges_failed;
 };
 const struct keying_counters *keying_counters(const struct keying *k);

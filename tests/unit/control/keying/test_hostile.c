@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -616,6 +617,42 @@ static void test_flood(void)
     pair_done();
 }
 
+static bool paused_twice(void)
+{
+    return keying_counters(high->keying)->paused >= 2;
+}
+
+/* No descriptor is left for a connection: the listener rests between its attempts, and keys come
+ * when there are some again. */
+static void test_out_of_descriptors(void)
+{
+    int taken[300], n = 0;
+    struct rlimit limit, few;
+    start_high();
+    int fd[4]; /* a descriptor that others give up in the meantime takes one of them */
+    for (unsigned i = 0; i < 4; i++)
+        fd[i] = tcp_connect(PAIR_LOW_ADDRESS);
+    must(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    few = limit;
+    few.rlim_cur = 300;
+    must(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    while (n < 300 && (taken[n] = dup(fd[0])) >= 0)
+        n++;
+    uint64_t start = clock_mono_ns();
+    CU_ASSERT(pair_until(paused_twice, 2));
+    CU_ASSERT(clock_mono_ns() - start >= 90 * NS_PER_MS);
+    CU_ASSERT(keying_counters(high->keying)->paused <= 3);
+    while (n > 0)
+        (void)close(taken[--n]);
+    must(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CU_ASSERT(wait_count(&keying_counters(high->keying)->accepted, 4));
+    for (unsigned i = 0; i < 4; i++)
+        (void)close(fd[i]);
+    node_start(low);
+    CU_ASSERT(pair_until(pair_keyed, 5));
+    pair_done();
+}
+
 int main(void)
 {
     if (!pair_enter_namespace()) {
@@ -625,6 +662,7 @@ int main(void)
     (void)signal(SIGPIPE, SIG_IGN);
     CU_initialize_registry();
     CU_pSuite s = CU_add_suite("hostile", NULL, NULL);
+    CU_add_test(s, "out of descriptors", test_out_of_descriptors);
     CU_add_test(s, "certificate of another CA", test_other_ca);
     CU_add_test(s, "certificate of a third gateway", test_third_gateway);
     CU_add_test(s, "expired certificate", test_expired);
