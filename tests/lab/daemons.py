@@ -142,7 +142,8 @@ def detach(argv, log, keep_fds=(), extra_environment=None):
 
 def enter(name, supervisor):
     """Prefix of a command that runs in a node's namespaces."""
-    return ["nsenter", f"--net={netns.path(netns.PREFIX + name)}", f"--mount=/proc/{supervisor}/ns/mnt"]
+    return ["nsenter", f"--net={netns.path(netns.PREFIX + name)}", f"--mount=/proc/{supervisor}/ns/mnt",
+            f"--root=/proc/{supervisor}/root"]
 
 
 def as_user(process, caps=()):
@@ -168,7 +169,7 @@ def start_supervisor(node, build):
         command = [*as_user("dataplane"), f"{BIN_DIR}/hawser-dataplane-launch",
                    "--config", "/etc/hawser/dataplane.json"]
     ready = base / "run" / "supervised"
-    argv = ["nsenter", f"--net={netns.path(node.netns)}", "unshare", "--mount", "--propagation", "private",
+    argv = ["nsenter", f"--net={netns.path(node.netns)}", sys.executable, str(LAB / "private_mounts.py"),
             "sh", "-ec", "\n".join([*steps[:-1], f"touch {ready}", steps[-1]]), "sh",
             sys.executable, str(LAB / "supervise.py"), node.name, *command]
     pid = detach(argv, log_file(node.name, "dataplane" if command else "supervisor"))

@@ -2,6 +2,7 @@
 import argparse
 import contextlib
 import json
+import os
 import signal
 import sys
 
@@ -9,6 +10,7 @@ import daemons
 import expect
 import forward
 import lab
+import lifetime
 import measure
 from expect import say
 from netns import LabError
@@ -103,8 +105,8 @@ everything is running; Ctrl-C ends it. From this machine:
   REST API      https://127.0.0.1:{port}/api/v1/gateways   (forwarded to {controller['url']})
   admin token   {controller['token_file']}
   CA file       {controller['ca_file']}
-  e.g.          curl --cacert {controller['ca_file']} --connect-to ::127.0.0.1:{port} \\
-                  -H "Authorization: Bearer $(cat {controller['token_file']})" {controller['url']}/api/v1/links
+  e.g.          curl --cacert {controller['ca_file']} \\
+                  -H "Authorization: Bearer $(cat {controller['token_file']})" https://127.0.0.1:{port}/api/v1/links
   a gateway     tests/lab/lab exec gw-t1 -- {daemons.BIN_DIR}/hawser-agent status
   the hosts     tests/lab/lab exec host-a -- ping {measure.addresses(running)[0]}
   overview      tests/lab/lab status""", flush=True)
@@ -113,6 +115,13 @@ everything is running; Ctrl-C ends it. From this machine:
 def result(runs, view, running):
     return {"runs": runs, "controller": view, "tunnels": TUNNELS, "rounds": ROUNDS, "seconds": SECONDS,
             "machine": measure.machine(), "commit": measure.commit(daemons.ROOT), "offloads": measure.offloads(running)}
+
+
+def check_writable(path):
+    """Minutes of measuring must not end at a mistyped path."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise LabError(f"--json {path}: not a file that can be written")
 
 
 def run(args):
@@ -140,7 +149,6 @@ def run(args):
             with contextlib.suppress(KeyboardInterrupt):
                 signal.pause()
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         if running:
             say("lab: down")
             running.close()
@@ -151,8 +159,10 @@ def main():
     parser.add_argument("--once", action="store_true", help="stop after the table")
     parser.add_argument("--json", metavar="FILE", help="write the figures")
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    lifetime.end_in_order()
     try:
+        if args.json:
+            check_writable(args.json)
         run(args)
     except LabError as error:
         print(f"demo: {error}", file=sys.stderr)

@@ -106,8 +106,11 @@ class Lab:
         network.heal()
 
     def close(self):
-        """Ends the lab; for the process that brought it up without `stay`."""
-        lifetime.release(self.lock_fd)
+        """Ends the lab, once; for the process that brought it up without `stay`."""
+        with lifetime.undisturbed():
+            fd, self.lock_fd = self.lock_fd, None
+            if fd is not None:
+                lifetime.release(fd)
 
 
 def first_state(topology, options):
@@ -280,10 +283,10 @@ def up(options, stay=False, keep=False):
         raise LabError("the lab needs root: it makes network namespaces")
     Topology(options.topology)
     lock_fd = lifetime.take_lock()
-    if lifetime.leftovers():
-        say("lab: cleaning up after a run that did not end in order")
-    lifetime.clean()
     try:
+        if lifetime.leftovers():
+            say("lab: cleaning up after a run that did not end in order")
+        lifetime.clean()
         lab = bring_up(options)
     except BaseException:
         if keep:

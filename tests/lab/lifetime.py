@@ -99,9 +99,31 @@ def clean():
 
 
 def release(lock_fd):
-    """Ends the caller's own lab: everything goes, the lock last."""
-    clean()
-    remove_lock(lock_fd)
+    """Ends the caller's own lab: everything goes, the lock last. An impatient second Ctrl-C waits until then."""
+    with undisturbed():
+        clean()
+        remove_lock(lock_fd)
+
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """Signals that end this program or its commands are delivered after the block."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_in_order():
+    """Every ending signal is a KeyboardInterrupt, so that cleaning up happens. Also SIGINT to a program that a
+    script started in the background, where it begins ignored; but not SIGHUP under nohup."""
+    for number in ENDING:
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
 
 
 def remove_lock(fd):
@@ -115,8 +137,7 @@ def down():
     if fd is None:
         raise LabError(f"the lab is {describe()}; stop that process")
     found = leftovers()
-    clean()
-    remove_lock(fd)
+    release(fd)
     return found
 
 

@@ -45,7 +45,8 @@ def run(*argv, check=True, stdin=None, timeout=60):
 
 
 def ip(ns, *argv, check=True):
-    return run("ip", "-n", ns, *argv, check=check)
+    """By nsenter: `ip -n` also makes a mount namespace, which fails where / is no mount point (in a chroot)."""
+    return in_ns(ns, "ip", *argv, check=check)
 
 
 def path(ns):
@@ -112,8 +113,8 @@ def plain_bridging(ns):
 
 
 def veth(ns_a, if_a, ns_b, if_b, mtu):
-    run("ip", "-n", ns_a, "link", "add", if_a, "mtu", str(mtu), "type", "veth",
-        "peer", "name", if_b, "mtu", str(mtu), "netns", ns_b)
+    ip(ns_a, "link", "add", if_a, "mtu", str(mtu), "type", "veth",
+       "peer", "name", if_b, "mtu", str(mtu), "netns", ns_b)
 
 
 def offloads(ns, interface, strict_wire):

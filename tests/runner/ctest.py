@@ -15,12 +15,14 @@ SANITIZERS = {
 
 
 def build(root, preset, *targets):
-    """None, or why the build failed."""
-    done = subprocess.run([str(root / "tests" / "build"), preset, *targets], stderr=subprocess.PIPE, text=True)
-    if done.returncode == 0:
-        print(done.stderr.splitlines()[-1], flush=True)
-        return None
-    return done.stderr
+    """None, or why the build failed. Its progress is shown as it comes."""
+    told = []
+    with subprocess.Popen([str(root / "tests" / "build"), preset, *targets], stderr=subprocess.PIPE, text=True) as make:
+        for line in make.stderr:
+            told.append(line)
+            if line.startswith(("building ", "  ", "built ")):
+                print(line, end="", flush=True)
+    return "".join(told) if make.returncode else None
 
 
 def run(report, root, preset, label, words=None):

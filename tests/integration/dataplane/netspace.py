@@ -44,10 +44,10 @@ class Namespace:
         subprocess.run(["ip", "netns", "del", self.name], capture_output=True)
 
     def ip(self, *args):
-        return run("ip", "-n", self.name, *args)
+        return self.exec("ip", *args)
 
     def command(self, *args):
-        return ["ip", "netns", "exec", self.name, *args]
+        return ["nsenter", f"--net=/run/netns/{self.name}", *args]
 
     def exec(self, *args, **options):
         return run(*self.command(*args), **options)
