@@ -125,7 +125,6 @@ static void on_dp_connected(void *arg, const struct dp_hello *hello, bool new_bo
     struct app *a = arg;
     struct err e = {0};
     char boot[ID_TEXT_MAX];
-    a->dataplane_error[0] = '\0';
     log_info("dataplane connected boot=%s workers=%u provider=%s new=%d",
              id_text(&hello->boot, boot), hello->workers, dp_provider_name(hello->provider),
              new_boot);
@@ -138,7 +137,6 @@ static void on_dp_lost(void *arg, const char *why)
 {
     struct app *a = arg;
     log_warn("dataplane away: %s", why);
-    (void)snprintf(a->dataplane_error, sizeof a->dataplane_error, "%s", why);
     (void)telemetry_attach(a->telemetry, -1, NULL);
     config_apply_dp_lost(a->apply);
     keying_dataplane_lost(a->keying);

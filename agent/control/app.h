@@ -47,7 +47,6 @@ struct app {
     struct controller_link *link;
 
     struct ev_timer *tick; /* each second: watchdog, still workers */
-    char dataplane_error[160];
 };
 
 /* Runs the service until SIGTERM or SIGINT. Tunnels stay up afterwards. */

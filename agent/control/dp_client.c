@@ -4,6 +4,7 @@
 #include "common/unixsock.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,6 +51,7 @@ struct dp_client {
     bool up;                /* HELLO taken */
     bool broken;            /* a send failed: the connection is given up at the next turn */
     bool told_lost;
+    char why[ERR_TEXT_MAX]; /* of the last loss */
     uint64_t backoff_ns;
     struct dp_hello hello; /* of the present connection; its boot id stays after a loss */
     bool has_boot;
@@ -349,7 +351,9 @@ static int receive_one(struct dp_client *c, struct err *e)
     int n_fds = UNIXSOCK_FDS_MAX;
     ssize_t n = unixsock_recv(c->fd, c->buf, sizeof c->buf, fds, &n_fds, e);
     if (n == 0)
-        return err_set(e, HW_ECLOSED, "the dataplane closed the connection");
+        return err_set(e, HW_ECLOSED,
+                       c->up ? "the dataplane closed the connection"
+                             : "the dataplane refuses this user; agent_user in dataplane.json?");
     if (n < 0)
         return (int)n;
     int rc = dp_validate(c->buf, (size_t)n, n_fds, 0, e);
@@ -394,12 +398,18 @@ static void disconnect(struct dp_client *c)
     fail_requests(c);
 }
 
-/* Ends this attempt or connection, tells the owner once, and arms the next attempt. */
+/* Ends this attempt or connection, tells the owner once, and arms the next attempt. Why an attempt
+ * fails may change while the dataplane is away (no socket at first, then a refusal): the log has
+ * each such change.
+ */
 static void lose(struct dp_client *c, const char *why)
 {
     disconnect(c);
     evloop_timer_arm(c->timer, c->backoff_ns);
     c->backoff_ns = c->backoff_ns * 2 > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : c->backoff_ns * 2;
+    if (c->told_lost && strcmp(c->why, why) != 0)
+        log_warn_limited("dataplane still away: %s", why);
+    (void)snprintf(c->why, sizeof c->why, "%s", why);
     if (!c->told_lost) {
         c->told_lost = true;
         c->handler->lost(c->arg, why);
@@ -498,6 +508,11 @@ void dp_client_free(struct dp_client *c)
 bool dp_client_connected(const struct dp_client *c)
 {
     return c->up;
+}
+
+const char *dp_client_why(const struct dp_client *c)
+{
+    return c->why;
 }
 
 const struct dp_hello *dp_client_hello(const struct dp_client *c)

@@ -50,6 +50,8 @@ int dp_client_new(struct evloop *loop, const char *path, uid_t dataplane_uid,
 void dp_client_free(struct dp_client *c);
 
 bool dp_client_connected(const struct dp_client *c);
+/* What ended the last attempt or connection. */
+const char *dp_client_why(const struct dp_client *c);
 /* Of the present connection; NULL without one. */
 const struct dp_hello *dp_client_hello(const struct dp_client *c);
 /* The counters' memfd of the present connection (dp_stats.h); −1 without one. Stays the client's.

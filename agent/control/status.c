@@ -232,8 +232,7 @@ static void fill_problems(const struct app *app, struct report *r)
     if (app->link && controller_link_revoked(app->link))
         add_problem(r, "this gateway is revoked");
     if (!dp_client_connected(app->dp))
-        add_problem(r, "the dataplane is away%s%.150s", app->dataplane_error[0] ? ": " : "",
-                    app->dataplane_error);
+        add_problem(r, "the dataplane is away: %.150s", dp_client_why(app->dp));
     if (config_apply_problem(app->apply)[0])
         add_problem(r, "config not wholly in force: %.150s", config_apply_problem(app->apply));
     if (config_apply_current(app->apply) && !r->ip_forward)

@@ -40,8 +40,8 @@ static const struct settings_row rows[] = {
     ROW(workers, SETTINGS_UINT, "0", 64, NULL),
     ROW(first_core, SETTINGS_UINT, "0", HW_CPUS_MAX - 1, NULL),
     ROW(provider, SETTINGS_STR, "auto", 0, providers),
-    ROW(agent_user, SETTINGS_STR, NULL, 0, NULL),
-    ROW(socket_group, SETTINGS_STR, NULL, 0, NULL),
+    ROW(agent_user, SETTINGS_STR, "hawser-agent", 0, NULL),
+    ROW(socket_group, SETTINGS_STR, "hawser", 0, NULL),
     ROW(sandbox, SETTINGS_BOOL, "true", 0, NULL),
     ROW(log_level, SETTINGS_STR, "info", 0, levels),
 };
@@ -49,7 +49,7 @@ static const struct settings_row rows[] = {
 
 struct launch {
     const char *config;
-    bool config_given, check, help;
+    bool config_given, check, help, version;
     char program[PATH_MAX];
     struct settings s;
     /* texts of the flags made out of names */
@@ -62,6 +62,7 @@ static const char help_text[] =
     "\n"
     "  --config FILE      settings (" CONFIG_DEFAULT ", which may be missing)\n"
     "  --check-config     check the settings and exit\n"
+    "  --version\n"
     "  --dataplane PATH   program to run (beside this one)\n"
     "  --KEY VALUE        a key of the settings: socket, workers, first-core, provider, "
     "agent-user,\n"
@@ -107,15 +108,11 @@ static int find_group(const char *name, char out[NUMBER_MAX], struct err *e)
 
 static int resolve(struct launch *l, struct err *e)
 {
-    int rc = HW_OK;
     (void)snprintf(l->workers, sizeof l->workers, "%llu", (unsigned long long)l->s.workers);
     (void)snprintf(l->first_core, sizeof l->first_core, "%llu",
                    (unsigned long long)l->s.first_core);
-    if (l->s.agent_user)
-        rc = find_user(l->s.agent_user, l->uid, e);
-    if (!rc && l->s.socket_group)
-        rc = find_group(l->s.socket_group, l->gid, e);
-    return rc;
+    int rc = find_user(l->s.agent_user, l->uid, e);
+    return rc ? rc : find_group(l->s.socket_group, l->gid, e);
 }
 
 /* The sibling of this very file, whatever name it was called by. */
@@ -138,6 +135,8 @@ static int take_own_flags(struct launch *l, int argc, char **argv, struct err *e
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--help") == 0) {
             l->help = true;
+        } else if (strcmp(argv[i], "--version") == 0) {
+            l->version = true;
         } else if (strcmp(argv[i], "--check-config") == 0) {
             l->check = true;
         } else if (strcmp(argv[i], "--config") == 0 && value) {
@@ -165,7 +164,7 @@ static int load(struct launch *l, int argc, char **argv, struct err *e)
         rc = take_own_flags(l, argc, argv, e);
     if (!rc && l->program[0] == '\0')
         rc = sibling(l->program, e);
-    if (rc || l->help)
+    if (rc || l->help || l->version)
         return rc;
     rc = settings_load(rows, N_ROWS, l->config, l->config_given, flags, n_flags, &l->s, e);
     return rc ? rc : resolve(l, e);
@@ -187,14 +186,10 @@ static int become(struct launch *l, struct err *e)
     argv[n++] = l->first_core;
     argv[n++] = "--provider";
     argv[n++] = l->s.provider;
-    if (l->uid[0]) {
-        argv[n++] = "--agent-uid";
-        argv[n++] = l->uid;
-    }
-    if (l->gid[0]) {
-        argv[n++] = "--socket-gid";
-        argv[n++] = l->gid;
-    }
+    argv[n++] = "--agent-uid";
+    argv[n++] = l->uid;
+    argv[n++] = "--socket-gid";
+    argv[n++] = l->gid;
     if (!l->s.sandbox)
         argv[n++] = "--no-sandbox";
     argv[n++] = "--log-level";
@@ -216,6 +211,10 @@ int main(int argc, char **argv)
     }
     if (l.help) {
         (void)fputs(help_text, stdout);
+        return 0;
+    }
+    if (l.version) {
+        (void)printf("hawser-dataplane-launch %s\n", HAWSER_VERSION);
         return 0;
     }
     if (!l.check) {

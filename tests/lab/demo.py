@@ -160,6 +160,7 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write the figures")
     args = parser.parse_args()
     lifetime.end_in_order()
+    sys.stdout.reconfigure(line_buffering=True)  # in order with the progress when both go to one file
     try:
         if args.json:
             check_writable(args.json)

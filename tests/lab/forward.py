@@ -4,6 +4,7 @@ import contextlib
 import socket
 import threading
 
+import lifetime
 import netns
 
 
@@ -45,5 +46,7 @@ def start(port, ns, target):
             client, _ = listener.accept()
             threading.Thread(target=serve, args=(client, ns, target), daemon=True).start()
 
-    threading.Thread(target=accept, daemon=True).start()
+    # Its threads inherit the blocked signals: an ending signal is the main thread's, which may be cleaning up.
+    with lifetime.undisturbed():
+        threading.Thread(target=accept, daemon=True).start()
     return listener.getsockname()[1]

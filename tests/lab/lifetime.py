@@ -68,7 +68,8 @@ def take_lock():
     if fd is None and not supervisors_alive() and end_keeper():
         fd = try_lock(wait=True)
     if fd is None:
-        raise LabError(f"a lab is {describe()}; end it with: tests/lab/lab down")
+        end = "end it with: tests/lab/lab down" if KEEPER.exists() else "stop that process"
+        raise LabError(f"a lab is {describe()}; {end}")
     return fd
 
 

@@ -1,9 +1,11 @@
 """The lab itself: one at a time, described by its state file, gone without a trace, and cleaned up after a crash."""
+import contextlib
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import tempfile
 import unittest
 
 import daemons
@@ -96,6 +98,34 @@ class Lifecycle(unittest.TestCase):
             wait_for("namespaces", lambda: len(netns.listed()) > 3, 30, 0.02)
             first.send_signal(signal.SIGINT)
             self.assertEqual(first.wait(60), 130)
+        self.assert_gone()
+
+    def test_impatient_interrupts_leave_nothing(self):
+        """Also one started in the background of a script, where SIGINT begins ignored."""
+        with subprocess.Popen(["sh", "-c", f"trap '' INT; exec {LAB} up pair"], stderr=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL) as first:
+            wait_for("namespaces", lambda: len(netns.listed()) > 3, 30, 0.02)
+            while first.poll() is None:
+                first.send_signal(signal.SIGINT)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    first.wait(0.05)
+        self.assert_gone()
+
+    def test_lab_in_a_chroot(self):
+        """Its root is an ordinary directory, not a mount point: nothing may rely on changing how / propagates."""
+        with tempfile.TemporaryDirectory() as root:
+            script = """set -e
+                for entry in /*; do
+                    if [ -L "$entry" ]; then cp -P "$entry" "$0/"
+                    elif [ -d "$entry" ]; then mkdir "$0$entry"; mount --rbind "$entry" "$0$entry"; fi
+                done
+                chroot "$0" "$@" up pair
+                chroot "$0" "$@" exec gw-a1 -- test -f /run/hawser/boot_id
+                chroot "$0" "$@" down"""
+            done = subprocess.run(["unshare", "--mount", "sh", "-c", script, root, str(LAB)], capture_output=True,
+                                  text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("links up: 2 of 2 ends", done.stderr)
         self.assert_gone()
 
     def test_wrong_words_are_explained(self):
