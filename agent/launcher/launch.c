@@ -199,29 +199,34 @@ static int become(struct launch *l, struct err *e)
     return err_errno(e, errno, "run %s", l->program);
 }
 
+/* The dataplane itself takes this process's place; what comes back is the exit code. */
+static int act(struct launch *l, struct err *e)
+{
+    if (l->help) {
+        (void)fputs(help_text, stdout);
+        return 0;
+    }
+    if (l->version) {
+        (void)printf(PROGRAM "-launch %s\n", HAWSER_VERSION);
+        return 0;
+    }
+    if (l->check)
+        return 0;
+    (void)become(l, e);
+    log_error("%s", e->text);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     struct launch l = {.config = CONFIG_DEFAULT};
     struct err e = {0};
+    int code = EXIT_USAGE;
     log_init("dataplane-launch", LOG_LEVEL_INFO);
-    int rc = load(&l, argc, argv, &e);
-    if (rc) {
+    if (load(&l, argc, argv, &e))
         log_error("%s", e.text);
-        return EXIT_USAGE;
-    }
-    if (l.help) {
-        (void)fputs(help_text, stdout);
-        return 0;
-    }
-    if (l.version) {
-        (void)printf("hawser-dataplane-launch %s\n", HAWSER_VERSION);
-        return 0;
-    }
-    if (!l.check) {
-        (void)become(&l, &e);
-        log_error("%s", e.text);
-        rc = 1;
-    }
+    else
+        code = act(&l, &e);
     settings_done(rows, N_ROWS, &l.s);
-    return rc;
+    return code;
 }

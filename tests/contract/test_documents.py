@@ -89,7 +89,7 @@ class Links(unittest.TestCase):
         """`tests/lab/demo`, `schema/openapi/`, `controller/settings.c`: with their first folder, anywhere."""
         tops = {p.split("/")[0] for p in tracked() if "/" in p}
         wrong = []
-        for document in documents():
+        for document in ("README.md", "docs/architecture.md", "tests/lab/README.md"):
             for text in QUOTED.findall((ROOT / document).read_text()):
                 path = text.split()[0].split(":")[0]
                 if "/" in path and path.split("/")[0] in tops and not list(ROOT.glob(path.rstrip("/"))):

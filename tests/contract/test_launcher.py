@@ -1,7 +1,9 @@
 """hawser-dataplane-launch: what dataplane.json says becomes the flags that the packet engine itself accepts."""
+import grp
 import json
 import os
 import pathlib
+import pwd
 import subprocess
 import tempfile
 import unittest
@@ -22,7 +24,8 @@ class Launcher(unittest.TestCase):
         self.echo.chmod(0o755)
 
     def launch(self, settings, *flags, **environment):
-        self.config.write_text(json.dumps(settings))
+        # By number: packaging's users, which are the default, exist only where Hawser is installed.
+        self.config.write_text(json.dumps({"agent_user": "18452", "socket_group": "18450", **settings}))
         return subprocess.run([LAUNCHER, "--config", self.config, "--dataplane", self.echo, *flags],
                               env={**os.environ, **environment}, capture_output=True, text=True, timeout=20)
 
@@ -35,7 +38,18 @@ class Launcher(unittest.TestCase):
 
     def test_defaults(self):
         self.assertEqual(self.flags({}), {"--workers": "0", "--first-core": "0", "--provider": "auto",
-                                          "--log-level": "info"})
+                                          "--agent-uid": "18452", "--socket-gid": "18450", "--log-level": "info"})
+
+    def test_packagings_agent_is_served_by_default(self):
+        self.config.write_text("{}")
+        done = subprocess.run([LAUNCHER, "--config", self.config, "--dataplane", self.echo], capture_output=True,
+                              text=True, timeout=20)
+        try:
+            uid, gid = str(pwd.getpwnam("hawser-agent").pw_uid), str(grp.getgrnam("hawser").gr_gid)
+            self.assertIn(f"--agent-uid\n{uid}\n--socket-gid\n{gid}\n", done.stdout)
+        except KeyError:
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("agent_user: no user hawser-agent", done.stderr)
 
     def test_every_setting_becomes_a_flag(self):
         settings = {"socket": "/run/x.sock", "workers": 3, "first_core": 2, "provider": "libcrypto",

@@ -114,6 +114,7 @@ class Lifecycle(unittest.TestCase):
     def test_lab_in_a_chroot(self):
         """Its root is an ordinary directory, not a mount point: nothing may rely on changing how / propagates."""
         with tempfile.TemporaryDirectory() as root:
+            os.chmod(root, 0o755)
             script = """set -e
                 for entry in /*; do
                     if [ -L "$entry" ]; then cp -P "$entry" "$0/"

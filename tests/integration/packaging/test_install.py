@@ -90,15 +90,6 @@ class Install(unittest.TestCase):
                                       capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_dataplane_serves_packagings_agent_without_settings(self):
-        """Nothing need be written for a gateway's dataplane: its agent is packaging's user."""
-        launch = [self.root / "usr/bin/hawser-dataplane-launch", "--dataplane", "/bin/echo"]
-        given = subprocess.run([*launch, "--agent-user", "18452", "--socket-group", "18450"], capture_output=True,
-                               text=True)
-        self.assertIn("--agent-uid 18452 --socket-gid 18450", given.stdout)
-        alone = subprocess.run(launch, capture_output=True, text=True)
-        self.assertRegex(alone.stdout + alone.stderr, r"--agent-uid \d+ --socket-gid \d+|no user hawser-agent")
-
     def test_every_program_tells_its_version(self):
         for program in LINKS:
             with self.subTest(program):
