@@ -101,7 +101,7 @@ static void on_identity_changed(void *arg)
 static void on_fill_report(void *arg, struct report *r)
 {
     struct app *a = arg;
-    telemetry_look(a->telemetry, clock_mono_ns());
+    telemetry_close(a->telemetry, clock_mono_ns());
     status_fill(a->status, r);
 }
 
@@ -312,6 +312,7 @@ static void on_tick(void *arg)
 {
     struct app *a = arg;
     end_still_dataplane(a, evloop_now(a->loop));
+    telemetry_sample(a->telemetry, clock_mono_ns());
     if (sdnotify_watchdog_ns())
         sdnotify_send("WATCHDOG=1");
     evloop_timer_arm(a->tick, TICK_NS);

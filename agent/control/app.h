@@ -46,7 +46,7 @@ struct app {
     struct config_cycle *cycle;
     struct controller_link *link;
 
-    struct ev_timer *tick; /* each second: watchdog, still workers */
+    struct ev_timer *tick; /* each second: watchdog, still workers, a look at the counters */
 };
 
 /* Runs the service until SIGTERM or SIGINT. Tunnels stay up afterwards. */

@@ -3,6 +3,7 @@
 #include "agent/control/config_apply.h"
 #include "agent/control/config_cycle.h"
 #include "agent/control/config_store.h"
+#include "agent/control/conntrack.h"
 #include "agent/control/controller_link.h"
 #include "agent/control/ctl.h"
 #include "agent/control/denials_store.h"
@@ -130,6 +131,16 @@ static void judge_link(const struct app *app, const struct config_link *c,
     (void)snprintf(out->reason, sizeof out->reason, "%s", why);
 }
 
+/* MTU of the interface that has the link's own address. */
+static uint32_t underlay_mtu(const struct node *n, const struct ipaddr *local)
+{
+    for (size_t i = 0; i < n->n_interfaces; i++)
+        for (size_t k = 0; k < n->interfaces[i].n_addresses; k++)
+            if (ipaddr_equal(&n->interfaces[i].addresses[k].addr, local))
+                return n->interfaces[i].mtu;
+    return 0;
+}
+
 static void fill_link(struct status *s, const struct gateway_config *config,
                       const struct config_link *c, struct report_link *out)
 {
@@ -164,8 +175,10 @@ static void fill_links(struct status *s, struct report *r)
     if (!r->links)
         return;
     r->n_links = c->config.n_links;
-    for (size_t i = 0; i < r->n_links; i++)
+    for (size_t i = 0; i < r->n_links; i++) {
         fill_link(s, &c->config, &c->config.links[i], &r->links[i]);
+        r->links[i].underlay_mtu = underlay_mtu(&r->node, &c->config.links[i].local);
+    }
     forget_others(s, &c->config);
 }
 
@@ -275,6 +288,7 @@ void status_fill(struct status *s, struct report *r)
     fill_dataplane(app, &r->dataplane);
     telemetry_fill(app->telemetry, r);
     fill_links(s, r);
+    r->conntrack = conntrack_read();
     r->ip_forward = sysctl_forwarding();
     fill_problems(app, r);
 }

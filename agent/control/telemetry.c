@@ -1,4 +1,5 @@
 #include "agent/control/telemetry.h"
+#include "agent/control/telemetry_window.h"
 #include "common/clock.h"
 #include "common/dp_proto.h"
 #include <errno.h>
@@ -8,56 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_MIN_NS (500 * NS_PER_MS)
-
-/* Bytes of each slot at the last look, for the links' rates. */
-struct slot {
-    struct hw_id link;
-    uint16_t tunnel;
-    bool used;
-    uint64_t tx, rx;         /* at the last look */
-    uint64_t tx_bps, rx_bps; /* between the last two */
-};
-
 struct telemetry {
     const unsigned char *map; /* NULL: no dataplane */
     size_t map_len;
     struct dp_stats_header h; /* checked against map_len */
-    struct telemetry_sample last;
-    struct telemetry_rates rates;
-    struct slot *slots;
+    struct window *window;    /* NULL: no dataplane */
     struct {
         uint64_t beat, since_ns;
     } hearts[HW_WORKERS_MAX];
 };
-
-uint64_t telemetry_bps(uint64_t before, uint64_t now, uint64_t ns)
-{
-    if (now < before || ns == 0)
-        return 0;
-    return (uint64_t)((double)(now - before) * 8.0 * (double)NS_PER_S / (double)ns);
-}
-
-struct telemetry_rates telemetry_rates(const struct telemetry_sample *before,
-                                       const struct telemetry_sample *now)
-{
-    struct telemetry_rates r = {.interval_s = 0, .workers = now->workers};
-    if (!id_equal(&before->boot, &now->boot) || now->mono_ns <= before->mono_ns ||
-        before->workers != now->workers)
-        return r;
-    uint64_t ns = now->mono_ns - before->mono_ns;
-    r.interval_s = (double)ns / (double)NS_PER_S;
-    r.goodput_tx_bps = telemetry_bps(before->tx_inner, now->tx_inner, ns);
-    r.goodput_rx_bps = telemetry_bps(before->rx_inner, now->rx_inner, ns);
-    r.wire_tx_bps = telemetry_bps(before->tx_wire, now->tx_wire, ns);
-    r.wire_rx_bps = telemetry_bps(before->rx_wire, now->rx_wire, ns);
-    for (unsigned i = 0; i < now->workers; i++) {
-        uint64_t busy = now->busy_ns[i] - before->busy_ns[i];
-        double ratio = now->busy_ns[i] < before->busy_ns[i] ? 0 : (double)busy / (double)ns;
-        r.busy[i] = ratio < 1 ? ratio : 1;
-    }
-    return r;
-}
 
 int telemetry_new(struct telemetry **out, struct err *e)
 {
@@ -72,11 +32,9 @@ static void detach(struct telemetry *t)
 {
     if (t->map)
         (void)munmap((void *)(uintptr_t)t->map, t->map_len);
-    free(t->slots);
+    window_free(t->window);
     t->map = NULL;
-    t->slots = NULL;
-    t->last = (struct telemetry_sample){0};
-    t->rates = (struct telemetry_rates){0};
+    t->window = NULL;
     memset(t->hearts, 0, sizeof t->hearts);
 }
 
@@ -124,14 +82,13 @@ int telemetry_attach(struct telemetry *t, int fd, struct err *e)
         return err_errno(e, errno, "counters of the dataplane");
     memcpy(&t->h, map, sizeof t->h);
     int rc = judge(&t->h, len, e);
-    struct slot *slots = rc == 0 ? calloc(t->h.tunnels + 1, sizeof *slots) : NULL;
-    if (!slots) {
+    rc = rc ? rc : window_new(t->h.tunnels, t->h.workers, &t->window, e);
+    if (rc) {
         (void)munmap(map, len);
-        return rc < 0 ? rc : err_set(e, HW_ENOMEM, "out of memory");
+        return rc;
     }
     t->map = map;
     t->map_len = len;
-    t->slots = slots;
     return 0;
 }
 
@@ -156,101 +113,134 @@ static bool in_use(const struct dp_stats_tunnel *s)
     return __atomic_load_n(&s->used, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Bytes of a slot since the last look become its rates; another tunnel in it begins anew. */
-static void rate_slot(struct slot *slot, const struct dp_stats_tunnel *s, uint64_t ns)
+static struct window_reading read_slot(const struct dp_stats_tunnel *s)
 {
-    uint64_t tx = get(&s->tx_inner_bytes), rx = get(&s->rx_inner_bytes);
-    bool same = slot->used && slot->tunnel == s->tunnel && id_equal(&slot->link, &s->link);
-    *slot = (struct slot){.link = s->link,
-                          .tunnel = s->tunnel,
-                          .used = true,
-                          .tx = tx,
-                          .rx = rx,
-                          .tx_bps = same ? telemetry_bps(slot->tx, tx, ns) : 0,
-                          .rx_bps = same ? telemetry_bps(slot->rx, rx, ns) : 0};
+    return (struct window_reading){.link = s->link,
+                                   .tunnel = s->tunnel,
+                                   .tx_bytes = get(&s->tx_inner_bytes),
+                                   .rx_bytes = get(&s->rx_inner_bytes),
+                                   .tx_wire = get(&s->tx_wire_bytes),
+                                   .rx_wire = get(&s->rx_wire_bytes),
+                                   .tx_packets = get(&s->tx_packets),
+                                   .rx_packets = get(&s->rx_packets),
+                                   .answered = get(&s->probes_answered),
+                                   .lost = get(&s->probes_lost),
+                                   .rtt_sum = get(&s->rtt_us_sum),
+                                   .rtt_last = get(&s->rtt_us_last)};
 }
 
-static struct telemetry_sample take_sample(const struct telemetry *t, uint64_t now_ns)
+void telemetry_sample(struct telemetry *t, uint64_t now_ns)
 {
-    struct telemetry_sample sum = {.mono_ns = now_ns, .boot = t->h.boot, .workers = t->h.workers};
+    if (!t->map || !window_sample(t->window, now_ns))
+        return;
+    for (unsigned i = 0; i < t->h.tunnels; i++) {
+        const struct dp_stats_tunnel *s = tunnel_at(t, i);
+        struct window_reading r = {0};
+        bool used = in_use(s);
+        if (used)
+            r = read_slot(s);
+        window_slot(t->window, i, used ? &r : NULL);
+    }
+    for (unsigned i = 0; i < t->h.workers; i++)
+        window_worker(t->window, i, get(&worker_at(t, i)->busy_ns));
+    window_sample_end(t->window);
+}
+
+void telemetry_close(struct telemetry *t, uint64_t now_ns)
+{
+    if (!t->map)
+        return;
+    telemetry_sample(t, now_ns);
+    window_close(t->window);
+}
+
+static void fill_totals(const struct telemetry *t, struct report *r)
+{
     for (unsigned i = 0; i < t->h.tunnels; i++) {
         const struct dp_stats_tunnel *s = tunnel_at(t, i);
         if (!in_use(s))
             continue;
-        sum.tx_inner += get(&s->tx_inner_bytes);
-        sum.rx_inner += get(&s->rx_inner_bytes);
-        sum.tx_packets += get(&s->tx_packets);
-        sum.rx_packets += get(&s->rx_packets);
-        sum.tx_wire += get(&s->tx_wire_bytes);
-        sum.rx_wire += get(&s->rx_wire_bytes);
+        struct window_reading now = read_slot(s);
+        r->totals.tx_bytes += now.tx_bytes;
+        r->totals.rx_bytes += now.rx_bytes;
+        r->totals.wire_tx_bytes += now.tx_wire;
+        r->totals.wire_rx_bytes += now.rx_wire;
+        r->totals.tx_packets += now.tx_packets;
+        r->totals.rx_packets += now.rx_packets;
+        if (s->worker < r->n_workers)
+            r->workers[s->worker].tunnels++;
     }
-    for (unsigned i = 0; i < t->h.workers; i++)
-        sum.busy_ns[i] = get(&worker_at(t, i)->busy_ns);
-    return sum;
-}
-
-void telemetry_look(struct telemetry *t, uint64_t now_ns)
-{
-    if (!t->map || (t->last.mono_ns && now_ns - t->last.mono_ns < LOOK_MIN_NS))
-        return;
-    struct telemetry_sample now = take_sample(t, now_ns);
-    uint64_t ns = t->last.mono_ns ? now_ns - t->last.mono_ns : 0;
-    for (unsigned i = 0; i < t->h.tunnels; i++) {
-        const struct dp_stats_tunnel *s = tunnel_at(t, i);
-        if (in_use(s))
-            rate_slot(&t->slots[i], s, ns);
-        else
-            t->slots[i].used = false;
-    }
-    t->rates = telemetry_rates(&t->last, &now);
-    t->last = now;
 }
 
 void telemetry_fill(const struct telemetry *t, struct report *r)
 {
-    struct telemetry_sample now = {.mono_ns = 0};
     memset(r->drops, 0, sizeof r->drops);
-    if (t->map) {
-        now = take_sample(t, 0);
-        for (unsigned i = 0; i < t->h.workers; i++)
-            for (unsigned d = 0; d < DROP_COUNT; d++)
-                r->drops[d] += get(&worker_at(t, i)->drops[d]);
+    r->totals = (struct report_totals){0};
+    r->interval_seconds = 0;
+    r->samples = 0;
+    r->n_workers = 0;
+    if (!t->map)
+        return;
+    window_totals(t->window, r);
+    fill_totals(t, r);
+    for (unsigned i = 0; i < r->n_workers; i++) {
+        const struct dp_stats_worker *k = worker_at(t, i);
+        r->workers[i].segments_in = get(&k->segments_in);
+        r->workers[i].segments_out = get(&k->segments_out);
+        r->workers[i].handoff_in = get(&k->handoff_in);
+        r->workers[i].handoff_out = get(&k->handoff_out);
+        for (unsigned d = 0; d < DROP_COUNT; d++)
+            r->drops[d] += get(&k->drops[d]);
     }
-    r->interval_seconds = t->rates.interval_s;
-    r->totals = (struct report_totals){.goodput_tx_bps = t->rates.goodput_tx_bps,
-                                       .goodput_rx_bps = t->rates.goodput_rx_bps,
-                                       .wire_tx_bps = t->rates.wire_tx_bps,
-                                       .wire_rx_bps = t->rates.wire_rx_bps,
-                                       .tx_packets = now.tx_packets,
-                                       .rx_packets = now.rx_packets,
-                                       .tx_bytes = now.tx_inner,
-                                       .rx_bytes = now.rx_inner};
-    r->n_workers = t->rates.workers;
-    for (size_t i = 0; i < r->n_workers; i++)
-        r->workers[i] = (struct report_worker){.busy_ratio = t->rates.busy[i],
-                                               .busy_ratio_max = t->rates.busy[i]};
 }
 
 static void fill_tunnel(const struct dp_stats_tunnel *s, uint16_t port_base, unsigned offset,
                         struct report_tunnel *out)
 {
     unsigned port = port_base + (offset + s->tunnel) % HW_PORTS_PER_GATEWAY;
+    struct window_reading now = read_slot(s);
+    uint64_t mtu = get(&s->mtu);
     *out = (struct report_tunnel){.tunnel = s->tunnel,
                                   .state = __atomic_load_n(&s->state, __ATOMIC_RELAXED),
                                   .reason = __atomic_load_n(&s->reason, __ATOMIC_RELAXED),
                                   .port = (uint16_t)port,
-                                  .rtt_us = get(&s->rtt_us_last),
-                                  .tx_packets = get(&s->tx_packets),
-                                  .tx_bytes = get(&s->tx_inner_bytes),
-                                  .rx_packets = get(&s->rx_packets),
-                                  .rx_bytes = get(&s->rx_inner_bytes),
+                                  .rtt_us = now.rtt_last,
+                                  .tx_packets = now.tx_packets,
+                                  .tx_bytes = now.tx_bytes,
+                                  .rx_packets = now.rx_packets,
+                                  .rx_bytes = now.rx_bytes,
                                   .probes_sent = get(&s->probes_sent),
-                                  .probes_answered = get(&s->probes_answered),
-                                  .probes_lost = get(&s->probes_lost)};
+                                  .probes_answered = now.answered,
+                                  .probes_lost = now.lost,
+                                  .probes_reflected = get(&s->probes_reflected),
+                                  .worker = s->worker < HW_WORKERS_MAX ? s->worker : 0,
+                                  .mtu = mtu <= UINT16_MAX ? (uint32_t)mtu : 0,
+                                  .wire_tx_bytes = now.tx_wire,
+                                  .wire_rx_bytes = now.rx_wire,
+                                  .auth_failures = get(&s->auth_failures),
+                                  .replays = get(&s->replays)};
     if (out->state > DP_TUNNEL_DOWN)
         out->state = DP_TUNNEL_NO_SA;
     if (out->reason > DP_REASON_DISABLED)
         out->reason = DP_REASON_NONE;
+}
+
+static void fill_rates(const struct telemetry *t, const struct hw_id *link, struct report_link *out)
+{
+    struct window_link m;
+    if (!window_link(t->window, link, &m))
+        return;
+    out->tx_bps = m.tx_bps;
+    out->rx_bps = m.rx_bps;
+    out->wire_tx_bps = m.wire_tx_bps;
+    out->wire_rx_bps = m.wire_rx_bps;
+    out->tx_pps = m.tx_pps;
+    out->rx_pps = m.rx_pps;
+    out->goodput_tx = m.goodput_tx;
+    out->goodput_rx = m.goodput_rx;
+    out->rtt_us = m.rtt_us;
+    out->loss = m.loss;
+    out->imbalance = m.imbalance;
 }
 
 static int tunnel_order(const void *a, const void *b)
@@ -272,12 +262,13 @@ int telemetry_fill_link(const struct telemetry *t, const struct hw_id *link, uin
             tunnels = calloc(HW_TUNNELS_PER_LINK_MAX, sizeof *tunnels);
         if (!tunnels)
             return err_set(e, HW_ENOMEM, "out of memory");
-        fill_tunnel(s, port_base, offset, &tunnels[n++]);
-        out->tx_bps += t->slots[i].used ? t->slots[i].tx_bps : 0;
-        out->rx_bps += t->slots[i].used ? t->slots[i].rx_bps : 0;
+        fill_tunnel(s, port_base, offset, &tunnels[n]);
+        window_rtt(t->window, i, &tunnels[n].rtt_us_min, &tunnels[n].rtt_us_max);
+        n++;
     }
     if (n == 0)
         return err_set(e, HW_ENOTFOUND, "no tunnel of this link");
+    fill_rates(t, link, out);
     qsort(tunnels, n, sizeof *tunnels, tunnel_order);
     out->tunnels = tunnels;
     out->n_tunnels = n;
