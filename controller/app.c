@@ -8,6 +8,7 @@
 #include "controller/ca/ca.h"
 #include "controller/change.h"
 #include "controller/http/server.h"
+#include "controller/http/static_files.h"
 #include "controller/push/hub.h"
 #include "controller/store/api_token.h"
 #include "controller/store/overlay_pools.h"
@@ -92,6 +93,19 @@ static int check_bootstrapped(struct app *app, struct err *e)
     return rc;
 }
 
+/* Without its files there is no console, and all the rest works. */
+static int load_console(struct app *app, struct err *e)
+{
+    struct err why = {0};
+    const char *dir = app->settings.webui_dir;
+    int rc = dir[0] ? static_files_load(dir, &app->console, &why) : HW_ENOTFOUND;
+    if (rc == HW_ENOTFOUND) {
+        log_info("no console: %s", dir[0] ? why.text : "webui_dir is empty");
+        return 0;
+    }
+    return rc ? err_set_field(e, rc, "webui_dir", "webui_dir: %s", why.text) : 0;
+}
+
 static void wake(void *arg, uint64_t ticket)
 {
     struct app *app = arg;
@@ -149,6 +163,8 @@ int app_start(struct app *app, struct err *e)
         rc = app->auth_limit && app->boots ? 0 : err_set(e, HW_ENOMEM, "out of memory");
     }
     if (!rc)
+        rc = load_console(app, e);
+    if (!rc)
         rc = start_server(app, e);
     if (rc)
         app_stop(app);
@@ -188,11 +204,13 @@ void app_stop(struct app *app)
     ratelimit_free(app->auth_limit);
     boot_watch_free(app->boots);
     ca_free(app->ca);
+    static_files_free(app->console);
     store_close(app->store);
     app->server = NULL;
     app->hub = NULL;
     app->auth_limit = NULL;
     app->boots = NULL;
+    app->console = NULL;
     app->ca = NULL;
     app->store = NULL;
 }

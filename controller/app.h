@@ -11,6 +11,7 @@ struct hub;
 struct http_server;
 struct ratelimit;
 struct boot_watch;
+struct static_files;
 
 struct app {
     struct settings settings;
@@ -19,6 +20,7 @@ struct app {
     struct hub *hub;
     struct http_server *server;
     struct boot_watch *boots;     /* telemetry/boot_watch.h: cloned machines */
+    struct static_files *console; /* NULL: no console installed */
     struct ratelimit *auth_limit; /* failed authentications by client address */
     _Atomic bool stopping;        /* set once; readyz says so */
 };

@@ -10,7 +10,7 @@
 /* As the common loader fills it; checked and copied into struct settings. */
 struct raw {
     struct settings_list listen, agent_listen, agent_urls, overlay_pools;
-    char *state_dir, *tls_cert, *tls_key, *user, *log_level;
+    char *state_dir, *tls_cert, *tls_key, *user, *webui_dir, *log_level;
     uint64_t threads, poll_seconds;
 };
 
@@ -28,6 +28,7 @@ const struct settings_row controller_settings_rows[] = {
     {"threads", SETTINGS_UINT, AT(threads), "2", 2, 64, NULL},
     {"overlay_pools", SETTINGS_LIST, AT(overlay_pools), NULL, 0, 0, NULL},
     {"poll_seconds", SETTINGS_UINT, AT(poll_seconds), "50", 1, 50, NULL},
+    {"webui_dir", SETTINGS_STR, AT(webui_dir), "/usr/share/hawser/webui", 0, 0, NULL},
     {"user", SETTINGS_STR, AT(user), "hawser-controller", 0, 0, NULL},
     {"log_level", SETTINGS_STR, AT(log_level), "info", 0, 0, levels},
 };
@@ -121,6 +122,8 @@ static int take(const struct raw *raw, struct settings *s, struct err *e)
         rc = copy("tls_key", raw->tls_key, s->tls_key, sizeof s->tls_key, e);
     if (!rc)
         rc = copy("user", raw->user, s->user, sizeof s->user, e);
+    if (!rc)
+        rc = copy("webui_dir", raw->webui_dir, s->webui_dir, sizeof s->webui_dir, e);
     if (!rc && (s->tls_cert[0] == '\0') != (s->tls_key[0] == '\0'))
         rc = err_set_field(e, HW_EINVAL, "tls_key", "tls_cert and tls_key go together");
     if (rc)

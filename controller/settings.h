@@ -26,6 +26,7 @@ struct settings {
     struct prefix overlay_pool4, overlay_pool6; /* family 0: the store's own */
     unsigned poll_seconds;
     char user[64];
+    char webui_dir[PATH_MAX]; /* the console's files; "": none */
     enum log_level log_level;
 };
 

@@ -41,6 +41,10 @@ int enrolment_tokens_delete(struct app *, struct http_request *, struct http_res
 int revisions_get(struct app *, struct http_request *, struct http_response *, struct err *);
 int revisions_accept(struct app *, struct http_request *, struct http_response *, struct err *);
 
+int sessions_create(struct app *, struct http_request *, struct http_response *, struct err *);
+int sessions_delete(struct app *, struct http_request *, struct http_response *, struct err *);
+int whoami_get(struct app *, struct http_request *, struct http_response *, struct err *);
+
 int health_alive(struct app *, struct http_request *, struct http_response *, struct err *);
 int health_ready(struct app *, struct http_request *, struct http_response *, struct err *);
 int health_version(struct app *, struct http_request *, struct http_response *, struct err *);

@@ -6,13 +6,16 @@
 #include "controller/auth/agent_cert.h"
 #include "controller/auth/bearer.h"
 #include "controller/auth/ratelimit.h"
+#include "controller/auth/session.h"
 #include "controller/http/problem.h"
 #include "controller/http/server.h"
+#include "controller/http/static_files.h"
 #include "controller/store/store.h"
 #include <string.h>
 #include <strings.h>
 
-static const struct http_route *find_route(struct http_request *req, struct http_response *res)
+static const struct http_route *find_route(const struct app *app, struct http_request *req,
+                                           struct http_response *res)
 {
     const struct http_route *route = NULL;
     char allow[ROUTER_ALLOW_MAX];
@@ -21,11 +24,16 @@ static const struct http_route *find_route(struct http_request *req, struct http
         problem_write(req, res, 405, "method-not-allowed", "This method is not possible here", NULL,
                       "possible here: %s", allow);
         http_response_header(res, "Allow", "%s", allow);
-    } else if (rc) {
+    } else if (rc && !static_files_answer(app->console, req, res)) {
         problem_write(req, res, 404, "not-found", "There is no such thing", NULL,
                       "there is no such path");
     }
     return route;
+}
+
+static int check_person(struct db *db, struct http_request *req, struct err *e)
+{
+    return session_present(req) ? session_check(db, req, e) : bearer_check(db, req, e);
 }
 
 static int check_credentials(struct app *app, struct http_request *req, enum http_role role,
@@ -35,9 +43,23 @@ static int check_credentials(struct app *app, struct http_request *req, enum htt
     int rc = store_read(app->store, &db, e);
     if (rc)
         return rc;
-    rc = role == ROLE_ADMIN ? bearer_check(db, req, e) : agent_cert_check(db, req, role, e);
+    rc = role == ROLE_ADMIN ? check_person(db, req, e) : agent_cert_check(db, req, role, e);
     store_read_end(db);
-    return rc;
+    return rc || !req->by_session ? rc : session_touch(app->store, req, e);
+}
+
+/* Browsers go on polling when a session has ended; nobody guesses 256 bits. */
+static void refused(struct app *app, const struct http_request *req, struct http_response *res,
+                    enum http_role role, const struct err *e)
+{
+    char peer[IPADDR_TEXT_MAX], path[HTTP_PATH_TEXT_MAX];
+    bool session = role == ROLE_ADMIN && session_present(req);
+    if (role == ROLE_ADMIN && !session)
+        ratelimit_failed(app->auth_limit, &req->peer, clock_mono_ns());
+    if (session && e->code == HW_EAUTH)
+        (void)session_set_cookie(res, NULL, NULL);
+    log_warn_limited("authentication failed client=%s path=%s: %s", ipaddr_text(&req->peer, peer),
+                     http_request_path_text(req, path), e->text);
 }
 
 /* A client certificate costs a guesser nothing less than the CA's key, so only tokens are limited.
@@ -46,10 +68,9 @@ static bool authenticate(struct app *app, struct http_request *req, struct http_
                          enum http_role role)
 {
     struct err e = {0};
-    uint64_t now = clock_mono_ns();
     if (role == ROLE_PUBLIC)
         return true;
-    if (role == ROLE_ADMIN && !ratelimit_allows(app->auth_limit, &req->peer, now)) {
+    if (role == ROLE_ADMIN && !ratelimit_allows(app->auth_limit, &req->peer, clock_mono_ns())) {
         problem_write(req, res, 429, "rate-limited", "Too many failed attempts", NULL,
                       "too many failed authentications came from this address");
         http_response_header(res, "Retry-After", "10");
@@ -59,13 +80,8 @@ static bool authenticate(struct app *app, struct http_request *req, struct http_
         req->role = role;
         return true;
     }
-    if (e.code == HW_EAUTH || e.code == HW_EFORBIDDEN) {
-        char peer[IPADDR_TEXT_MAX], path[HTTP_PATH_TEXT_MAX];
-        if (role == ROLE_ADMIN)
-            ratelimit_failed(app->auth_limit, &req->peer, now);
-        log_warn_limited("authentication failed client=%s path=%s: %s",
-                         ipaddr_text(&req->peer, peer), http_request_path_text(req, path), e.text);
-    }
+    if (e.code == HW_EAUTH || e.code == HW_EFORBIDDEN)
+        refused(app, req, res, role, &e);
     problem_from_err(req, res, &e);
     return false;
 }
@@ -84,7 +100,7 @@ void dispatch_begin(void *arg, struct http_request *req, struct http_response *r
                     size_t *body_max)
 {
     struct app *app = arg;
-    const struct http_route *route = find_route(req, res);
+    const struct http_route *route = find_route(app, req, res);
     if (route && authenticate(app, req, res, route->role)) {
         *body_max = route->body_max;
         req->route = route;

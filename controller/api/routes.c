@@ -49,6 +49,10 @@ const struct http_route routes[] = {
     {HTTP_PEOPLE, HTTP_PATCH,  V1 "/enrolment-tokens/{id}",      ROLE_ADMIN,  enrolment_tokens_patch,  BODY},
     {HTTP_PEOPLE, HTTP_DELETE, V1 "/enrolment-tokens/{id}",      ROLE_ADMIN,  enrolment_tokens_delete, 0},
 
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/sessions",                   ROLE_PUBLIC, sessions_create,         SMALL},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/sessions/current",           ROLE_ADMIN,  sessions_delete,         0},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/whoami",                     ROLE_ADMIN,  whoami_get,              0},
+
     {HTTP_AGENTS, HTTP_GET,    AGENT "/ca",                      ROLE_PUBLIC, agent_api_ca,            0},
     {HTTP_AGENTS, HTTP_POST,   AGENT "/enrol",                   ROLE_PUBLIC, agent_api_enrol,         BODY},
     {HTTP_AGENTS, HTTP_POST,   AGENT "/renew",                   ROLE_AGENT_RENEW, agent_api_renew,    BODY},

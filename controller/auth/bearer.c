@@ -42,11 +42,8 @@ static const char *credentials(const struct http_request *req)
 
 /* Every valid token is compared, each in constant time: how long it takes tells nothing about how
  * near a guess was. */
-int bearer_check(struct db *db, struct http_request *req, struct err *e)
+int bearer_find(struct db *db, const char *text, struct hw_id *out, struct err *e)
 {
-    const char *text = credentials(req);
-    if (!text)
-        return err_set(e, HW_EAUTH, "send the header field \"Authorization: Bearer TOKEN\"");
     uint8_t hash[SHA256_DIGEST_LENGTH];
     SHA256((const unsigned char *)text, strlen(text), hash);
     struct store_api_token *list = NULL;
@@ -57,10 +54,18 @@ int bearer_check(struct db *db, struct http_request *req, struct err *e)
     bool found = false;
     for (size_t i = 0; i < n; i++) {
         if (secret_equal(list[i].sha256, hash, sizeof hash)) {
-            req->api_token_id = list[i].id;
+            *out = list[i].id;
             found = true;
         }
     }
     free(list);
     return found ? 0 : err_set(e, HW_EAUTH, "this token is not valid (any more)");
+}
+
+int bearer_check(struct db *db, struct http_request *req, struct err *e)
+{
+    const char *text = credentials(req);
+    if (!text)
+        return err_set(e, HW_EAUTH, "send the header field \"Authorization: Bearer TOKEN\"");
+    return bearer_find(db, text, &req->api_token_id, e);
 }

@@ -13,6 +13,8 @@
 /* A new valid token of role admin; `text` is the only copy, wipe it after use. */
 int bearer_create(struct db *db, char text[BEARER_TEXT_MAX], struct err *e);
 
+/* The valid token that has this text. HW_EAUTH. */
+int bearer_find(struct db *db, const char *text, struct hw_id *out, struct err *e);
 /* Checks req's Authorization field and fills req->api_token_id. HW_EAUTH. */
 int bearer_check(struct db *db, struct http_request *req, struct err *e);
 

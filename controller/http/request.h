@@ -55,6 +55,9 @@ struct http_request {
     enum http_role role;
     struct hw_id gateway_id;   /* ROLE_AGENT and ROLE_AGENT_RENEW */
     struct hw_id api_token_id; /* ROLE_ADMIN */
+    bool by_session;           /* … by the console's cookie, not by Authorization */
+    struct hw_id session_id;   /* then */
+    int64_t session_used_at;   /* its last use that the store knows */
 
     /* Parking (http/server.h): */
     struct http_server *server;

@@ -62,6 +62,36 @@ void http_response_static(struct http_response *r, int status, const char *conte
     r->fixed_body = body;
 }
 
+void http_response_page(struct http_response *r, const char *cache)
+{
+    r->page = true;
+    r->cache = cache;
+}
+
+/* The console loads nothing from elsewhere, runs no inline script, and is shown in nobody's frame;
+ * what the API answers is never a page, whatever a browser takes it for. */
+const struct http_fixed_header *http_response_fixed(const struct http_response *r)
+{
+    static const struct http_fixed_header page[] = {
+        {"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+         "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+         "frame-ancestors 'none'"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Permissions-Policy", "camera=(), geolocation=(), microphone=()"},
+        {NULL, NULL},
+    };
+    static const struct http_fixed_header data[] = {
+        {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"},
+        {"X-Content-Type-Options", "nosniff"},
+        {NULL, NULL},
+    };
+    return r->page ? page : data;
+}
+
 void http_response_header(struct http_response *r, const char *name, const char *fmt, ...)
 {
     if (r->n_headers == HTTP_RESPONSE_HEADERS_MAX)

@@ -118,8 +118,10 @@ static enum MHD_Result send_response(struct exchange *x)
     if (res->content_type)
         (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, res->content_type);
     (void)MHD_add_response_header(r, "X-Request-Id", x->req.id);
-    (void)MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-    (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    for (const struct http_fixed_header *h = http_response_fixed(res); h->name; h++)
+        (void)MHD_add_response_header(r, h->name, h->value);
+    (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL,
+                                  res->cache ? res->cache : "no-store");
     if (x->broken_head || parking_stopping(x->req.server))
         (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
     for (size_t i = 0; i < res->n_headers; i++)

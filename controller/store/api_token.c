@@ -13,6 +13,29 @@ int store_api_token_insert(struct db *db, const struct store_api_token *t, struc
     return stmt_run(&q, NULL, e);
 }
 
+/* Columns in the order of both selects below. */
+static void read_row(struct stmt *q, struct store_api_token *t)
+{
+    col_id(q, &t->id);
+    col_bytes(q, t->sha256, sizeof t->sha256);
+    col_text(q, t->prefix, sizeof t->prefix);
+    t->created_at = col_int(q);
+    t->revoked_at = col_int(q);
+}
+
+int store_api_token_get(struct db *db, const struct hw_id *id, struct store_api_token *out,
+                        struct err *e)
+{
+    struct stmt q = stmt_get(db, "SELECT id, sha256, prefix, created_at, revoked_at"
+                                 " FROM api_tokens WHERE revoked_at = 0 AND id = ?");
+    stmt_id(&q, id);
+    int rc = stmt_one(&q, "token", e);
+    if (!rc)
+        read_row(&q, out);
+    stmt_end(&q);
+    return rc;
+}
+
 int store_api_token_valid(struct db *db, struct store_api_token **out, size_t *n, struct err *e)
 {
     void *list = NULL;
@@ -26,11 +49,7 @@ int store_api_token_valid(struct db *db, struct store_api_token **out, size_t *n
             rc = err_set(e, HW_ENOMEM, "out of memory");
             break;
         }
-        col_id(&q, &t->id);
-        col_bytes(&q, t->sha256, sizeof t->sha256);
-        col_text(&q, t->prefix, sizeof t->prefix);
-        t->created_at = col_int(&q);
-        t->revoked_at = col_int(&q);
+        read_row(&q, t);
     }
     stmt_end(&q);
     if (rc < 0) {

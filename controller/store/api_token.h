@@ -15,6 +15,9 @@ struct store_api_token {
 };
 
 int store_api_token_insert(struct db *db, const struct store_api_token *t, struct err *e);
+/* A valid one, or HW_ENOTFOUND. */
+int store_api_token_get(struct db *db, const struct hw_id *id, struct store_api_token *out,
+                        struct err *e);
 /* All valid ones. free() the array. */
 int store_api_token_valid(struct db *db, struct store_api_token **out, size_t *n, struct err *e);
 /* Was there ever one? */

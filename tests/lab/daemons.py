@@ -29,6 +29,7 @@ BINARIES = {
     "hawser-dataplane-launch": "agent/launcher",
 }
 BIN_DIR = "/run/hawser-lab/bin"
+CONSOLE_DIR = BIN_DIR + "/webui"
 KEYLOG = "/var/lib/hawser/keylog"
 # Where a node sees its own directories: mount points on the machine, private per node.
 MOUNTS = {"run": "/run/hawser", "lib": "/var/lib/hawser", "etc": "/etc/hawser"}
@@ -49,7 +50,15 @@ def stage(build):
         shutil.copy2(source, temporary)
         temporary.rename(staged / name)
     staged.chmod(0o755)
+    stage_console(build, staged / "webui")
     return staged
+
+
+def stage_console(build, staged):
+    """The console's files, where the build has them."""
+    shutil.rmtree(staged, ignore_errors=True)
+    if (build / "webui" / "dist" / "index.html").is_file():
+        shutil.copytree(build / "webui" / "dist", staged)
 
 
 def node_dir(name):

@@ -18,6 +18,7 @@ def write_controller_settings(node, extra=None):
     daemons.write_settings(node, "controller.json", {
         "agent_urls": [controller_url(node, AGENT_PORT)],
         "user": str(UID["controller"]),
+        "webui_dir": daemons.CONSOLE_DIR,
         **(extra or {}),
     })
 

@@ -1,0 +1,123 @@
+#include "common/clock.h"
+#include "common/secret.h"
+#include "controller/api/api.h"
+#include "controller/api/body.h"
+#include "controller/api/session_json.h"
+#include "controller/app.h"
+#include "controller/auth/bearer.h"
+#include "controller/auth/ratelimit.h"
+#include "controller/auth/session.h"
+#include "controller/http/problem.h"
+#include "controller/store/api_token.h"
+
+#define TOKEN_MAX 128
+
+static const char *const members[] = {"token", NULL};
+
+void session_json_put(struct json_writer *w, const struct store_web_session *s,
+                      const struct store_api_token *t, const char *csrf)
+{
+    int64_t idle = s->last_used_at + SESSION_IDLE_S;
+    json_put_id(w, "id", &s->id);
+    json_put_str(w, "role", "admin");
+    json_put_str(w, "token_prefix", t->prefix);
+    json_put_str(w, "csrf_token", csrf);
+    body_put_time(w, "created_at", s->created_at);
+    body_put_time(w, "expires_at", s->expires_at);
+    body_put_time(w, "idle_expires_at", idle < s->expires_at ? idle : s->expires_at);
+}
+
+/* Whose token is it? The body is wiped by the server. */
+static int read_token(struct db *db, const struct http_request *req, struct hw_id *out,
+                      struct err *e)
+{
+    struct json_object *doc;
+    struct json_at top;
+    const char *text;
+    int rc = body_object(req, members, &doc, &top, e);
+    if (rc)
+        return rc;
+    rc = json_get_str(&top, "token", TOKEN_MAX, &text, e);
+    if (!rc)
+        rc = bearer_find(db, text, out, e);
+    json_free_secret(doc);
+    return rc;
+}
+
+static void reply(struct http_response *res, const struct store_web_session *s,
+                  const struct store_api_token *t, const uint8_t secret[SESSION_SECRET_LEN])
+{
+    char csrf[SESSION_CSRF_MAX];
+    struct json_writer w;
+    session_csrf(secret, csrf);
+    json_writer_init(&w);
+    w.secret = true;
+    session_json_put(&w, s, t, csrf);
+    secret_wipe(csrf, sizeof csrf);
+    http_response_json(res, 201, json_finish(&w, NULL));
+}
+
+static int sign_in(struct app *app, const struct http_request *req, struct http_response *res,
+                   struct err *e)
+{
+    uint8_t secret[SESSION_SECRET_LEN];
+    struct store_web_session s;
+    struct store_api_token t;
+    struct hw_id token_id;
+    struct db *db;
+    int rc = store_begin(app->store, STORE_TELEMETRY, &db, e);
+    if (rc)
+        return rc;
+    rc = read_token(db, req, &token_id, e);
+    if (!rc)
+        rc = store_api_token_get(db, &token_id, &t, e);
+    if (!rc)
+        rc = session_create(db, &token_id, secret, &s, e);
+    if (rc) {
+        store_rollback(db);
+        return rc;
+    }
+    rc = store_commit(db, e);
+    if (!rc)
+        rc = session_set_cookie(res, secret, e);
+    if (!rc)
+        reply(res, &s, &t, secret);
+    secret_wipe(secret, sizeof secret);
+    return rc;
+}
+
+int sessions_create(struct app *app, struct http_request *req, struct http_response *res,
+                    struct err *e)
+{
+    if (!ratelimit_allows(app->auth_limit, &req->peer, clock_mono_ns())) {
+        problem_write(req, res, 429, "rate-limited", "Too many failed attempts", NULL,
+                      "too many failed authentications came from this address");
+        http_response_header(res, "Retry-After", "10");
+        return 0;
+    }
+    int rc = sign_in(app, req, res, e);
+    if (rc == HW_EAUTH)
+        ratelimit_failed(app->auth_limit, &req->peer, clock_mono_ns());
+    return rc;
+}
+
+int sessions_delete(struct app *app, struct http_request *req, struct http_response *res,
+                    struct err *e)
+{
+    struct db *db;
+    if (req->by_session) {
+        int rc = store_begin(app->store, STORE_TELEMETRY, &db, e);
+        if (rc)
+            return rc;
+        rc = store_web_session_delete(db, &req->session_id, e);
+        if (rc) {
+            store_rollback(db);
+            return rc;
+        }
+        rc = store_commit(db, e);
+        if (rc)
+            return rc;
+    }
+    http_response_empty(res, 204);
+    return session_set_cookie(res, NULL, e);
+}

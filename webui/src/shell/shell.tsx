@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useReducer, useRef } from 'preact/hooks'
+import { signOut } from '../api/client'
+import type { WhoAmI } from '../api/types'
+import { pages, titleOf } from '../pages'
+import { StaleBanner, Updated } from './freshness'
+import { navigate, useLocation } from './location'
+import { Mark } from './mark'
+import { theme, themeChanged, toggleTheme } from './theme'
+
+function ThemeButton() {
+  const [, draw] = useReducer((n: number) => n + 1, 0)
+  useEffect(() => {
+    const f = () => draw(undefined as never)
+    themeChanged.add(f)
+    return () => { themeChanged.delete(f) }
+  }, [])
+  const other = theme() === 'dark' ? 'light' : 'dark'
+  return <button type="button" class="quiet" onClick={toggleTheme} title={`Change to ${other} colours`}>{theme() === 'dark' ? '☾ Dark' : '☀ Light'}</button>
+}
+
+function Nav({ path }: { path: string }) {
+  const here = (href: string) => (href === '/' ? path === '/' : path === href || path.startsWith(href + '/'))
+  return (
+    <nav aria-label="Main">
+      {pages.filter((p) => p.nav && p.there()).map((p) => (
+        <a key={p.path} href={p.path} aria-current={here(p.path) ? 'page' : undefined}>{p.nav}</a>
+      ))}
+    </nav>
+  )
+}
+
+export function Shell({ me, children, leave }: { me: WhoAmI; children: ComponentChildren; leave: () => void }) {
+  const { path } = useLocation()
+  const main = useRef<HTMLElement>(null)
+  const first = useRef(true)
+  useEffect(() => {
+    document.title = `${titleOf(path)} – Hawser`
+    if (!first.current) main.current?.focus({ preventScroll: true })
+    first.current = false
+  }, [path])
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus() }}>Skip to the page</a>
+      <a class="brand" href="/" aria-label="Hawser, dashboard"><Mark />Hawser</a>
+      <header class="top">
+        <span class="grow" />
+        <Updated />
+        <ThemeButton />
+        <span class="muted nowrap" title={`Signed in with the token that begins with ${me.token_prefix}`}>{me.role} · <span class="mono">{me.token_prefix}…</span></span>
+        <button type="button" onClick={async () => {
+          try {
+            await signOut()
+          } finally {
+            leave()
+            navigate('/sign-in')
+          }
+        }}>Sign out</button>
+      </header>
+      <div class="side"><Nav path={path} /></div>
+      <div>
+        <StaleBanner />
+        <main id="main" ref={main} tabIndex={-1}>{children}</main>
+      </div>
+    </div>
+  )
+}
