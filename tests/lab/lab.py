@@ -10,6 +10,7 @@ import lifetime
 import netns
 import network
 import rest
+import routers
 import state
 from expect import say, wait_for
 from netns import LabError
@@ -79,6 +80,7 @@ class Lab:
     def reboot(self, name):
         """Processes, TUN, addresses, routes and rules of the node go and come anew; its state directory stays."""
         node = self.node(name)
+        self.needs_bridge("reboot")
         running = [p for p in ("controller", "agent") if daemons.alive(self.recorded(name, p), node.netns)]
         netns.kill_all(node.netns)
         network.renew(self.topology, node, lifetime.ALLOWED_CC, self.state["strict_wire"])
@@ -98,9 +100,21 @@ class Lab:
 
     def cut(self, a, b=None):
         """Silence between two underlay nodes, or between one and everybody."""
+        self.needs_bridge("cut")
         others = [b] if b else [n.name for n in self.topology.underlay_nodes() if n.name != a]
         for other in others:
             network.cut(self.node(a), self.node(other))
+
+    def needs_bridge(self, verb):
+        if self.topology.path:
+            raise LabError(f"{verb}: not where the underlay is a row of routers")
+
+    def hop(self, name, mtu=None, icmp=None):
+        """What a router of the row does: MTU of the line to its right, ICMP errors that it never sends."""
+        routers.hop(self.topology, name, mtu, icmp)
+
+    def reset_hop(self, name):
+        routers.hop(self.topology, name, self.state["mtu"], "none")
 
     def heal(self):
         network.heal()
@@ -139,6 +153,11 @@ def first_state(topology, options):
             "state_dir": str(daemons.node_dir(node.name) / "lib"),
             "pids": {"agent": None, "dataplane": None, "supervisor": None},
         }
+    row = {"path": topology.path, "hops": routers.first_hops(topology, options.mtu)} if topology.path else {}
+    for name, own in row.get("hops", {}).items():
+        nodes[name]["addresses"]["underlay"] = own["left"] + own["right"]
+        nodes[name]["interfaces"] = {"left": "left0", "right": "right0"}
+        nodes[name]["pids"] = {"supervisor": None}
     return {
         "version": state.VERSION,
         "topology": topology.name,
@@ -155,6 +174,7 @@ def first_state(topology, options):
             "pid": None,
         },
         "nodes": nodes,
+        **row,
     }
 
 
@@ -256,6 +276,9 @@ def bring_up(options):
     populate(lab, options)
     lab.wait_links()
     ping_across(lab)
+    # Only now: keying never meets a black hole.
+    for name, what in options.hops.items():
+        lab.hop(name, **what)
     return Lab()
 
 
@@ -263,7 +286,8 @@ class Options:
     """What `lab up` can be told; tests give more."""
 
     def __init__(self, topology, mtu=1500, tunnels=8, suite="aes-256-gcm", strict_wire=False, build=None,
-                 agent_settings=None, dataplane_settings=None, controller_settings=None, keylog=False):
+                 agent_settings=None, dataplane_settings=None, controller_settings=None, keylog=False,
+                 hops=None):
         self.topology = topology
         self.mtu = mtu
         self.tunnels = tunnels
@@ -274,6 +298,7 @@ class Options:
         self.dataplane_settings = dataplane_settings
         self.controller_settings = controller_settings
         self.keylog = keylog
+        self.hops = hops or {}  # {router: {mtu, icmp}}
 
 
 def up(options, stay=False, keep=False):
@@ -281,7 +306,10 @@ def up(options, stay=False, keep=False):
     outlives this process; else the lock stays with the caller, whose death leaves a lab that the next `up` removes."""
     if os.geteuid() != 0:
         raise LabError("the lab needs root: it makes network namespaces")
-    Topology(options.topology)
+    topology = Topology(options.topology)
+    for name, what in options.hops.items():
+        routers.router(topology, name)
+        routers.check(**what)
     lock_fd = lifetime.take_lock()
     try:
         if lifetime.leftovers():

@@ -1,5 +1,6 @@
 """From a Topology to namespaces, veth pairs, addresses and routes; and the same for one node again."""
 import netns
+import routers
 from topology import ROUTER_UNDERLAY
 
 
@@ -10,20 +11,12 @@ def port(node):
 
 def build(topology, mtu, strict_wire, cc_saved):
     """Everything below the daemons. Forwarding stays off: the agents turn it on once their rules stand."""
-    netns.add(netns.UNDERLAY)
-    netns.ip(netns.UNDERLAY, "link", "add", netns.BRIDGE, "mtu", str(mtu), "type", "bridge", "mcast_snooping", "0")
-    netns.plain_bridging(netns.UNDERLAY)
-    # The default router of the underlay: a packet that leaks out of a gateway in plain has somewhere to go.
-    for address in ROUTER_UNDERLAY:
-        netns.ip(netns.UNDERLAY, "addr", "add", address, "dev", netns.BRIDGE, *nodad(address))
-    netns.ip(netns.UNDERLAY, "link", "set", netns.BRIDGE, "up")
     for node in topology.nodes.values():
         add_namespace(node)
-    for node in topology.underlay_nodes():
-        netns.veth(netns.UNDERLAY, port(node), node.netns, "underlay0", mtu)
-        netns.ip(netns.UNDERLAY, "link", "set", port(node), "master", netns.BRIDGE, "up")
-        netns.offloads(netns.UNDERLAY, port(node), strict_wire)
-        netns.offloads(node.netns, "underlay0", strict_wire)
+    if topology.path:
+        routers.build(topology, mtu, strict_wire)
+    else:
+        build_bridge(topology, mtu, strict_wire)
     for host, gateway in topology.site_links():
         netns.veth(host.netns, "site0", gateway.netns, "site0", mtu)
         netns.offloads(host.netns, "site0", False)
@@ -31,6 +24,22 @@ def build(topology, mtu, strict_wire, cc_saved):
     for node in topology.nodes.values():
         configure(topology, node)
     netns.set_cubic([h.netns for h in topology.with_role("host")], cc_saved)
+
+
+def build_bridge(topology, mtu, strict_wire):
+    """One bridge with a port for each gateway and the controller."""
+    netns.add(netns.UNDERLAY)
+    netns.ip(netns.UNDERLAY, "link", "add", netns.BRIDGE, "mtu", str(mtu), "type", "bridge", "mcast_snooping", "0")
+    netns.plain_bridging(netns.UNDERLAY)
+    # The default router of the underlay: a packet that leaks out of a gateway in plain has somewhere to go.
+    for address in ROUTER_UNDERLAY:
+        netns.ip(netns.UNDERLAY, "addr", "add", address, "dev", netns.BRIDGE, *nodad(address))
+    netns.ip(netns.UNDERLAY, "link", "set", netns.BRIDGE, "up")
+    for node in topology.underlay_nodes():
+        netns.veth(netns.UNDERLAY, port(node), node.netns, "underlay0", mtu)
+        netns.ip(netns.UNDERLAY, "link", "set", port(node), "master", netns.BRIDGE, "up")
+        netns.offloads(netns.UNDERLAY, port(node), strict_wire)
+        netns.offloads(node.netns, "underlay0", strict_wire)
 
 
 def add_namespace(node):
@@ -52,10 +61,13 @@ def configure(topology, node):
         netns.ip(node.netns, "addr", "add", address, "dev", "site0", *nodad(address))
     if node.role == "host":
         route_host(topology, node)
-    if node.underlay:
+    if node.underlay and topology.path:
+        routers.route_underlay(topology, node)
+    elif node.underlay:
         route_underlay(topology, node)
     for gateway, prefix, hop in topology.plain_routes():
         if gateway is node:
+            hop = routers.next_hop(topology, node)[":" in prefix] if topology.path else hop
             netns.ip(node.netns, "route", "add", prefix, "via", hop, "dev", "underlay0", "onlink")
 
 

@@ -7,6 +7,7 @@ Address plan, N being a site's number:
     controller       192.0.2.9             2001:db8:9::9
     underlay router  192.0.2.1             2001:db8:9::1       default route of every underlay node
     plain routing    198.18.N.0/24         fd18:N::/64         gateway .1, host .10; outside every site CIDR
+A row of routers (`path`) has its addresses in routers.py.
 """
 import json
 import pathlib
@@ -52,6 +53,9 @@ class Topology:
         self.sites = data["sites"]
         self.connections = [tuple(pair) for pair in data["connections"]]
         self.plain_path = data["plain_path"]
+        # Names of the nodes in a row where the underlay is routers; empty where it is one bridge.
+        self.path = data.get("path", [])
+        self.controller_at = data.get("controller_at")
         self.nodes = {n: Node(n, d["role"], d.get("site")) for n, d in data["nodes"].items()}
         self._number()
 

@@ -129,6 +129,26 @@ class Lifecycle(unittest.TestCase):
             self.assertIn("links up: 2 of 2 ends", done.stderr)
         self.assert_gone()
 
+    def test_row_of_routers_is_told_what_to_do_and_says_it(self):
+        up = lab("up", "routed", "--tunnels", "2", "--hop-mtu", "r3=1400", "--icmp", "r3=too-big", "--json")
+        self.assertEqual(up.returncode, 0, up.stderr)
+        told = json.loads(up.stdout)
+        self.assertEqual(told["path"], ["gw-a1", "r1", "r2", "r3", "r4", "r5", "gw-b1"])
+        self.assertEqual(told["hops"]["r3"], {"left": ["198.51.100.10", "2001:db8:a:2::2"],
+                                              "right": ["198.51.100.13", "2001:db8:a:3::1"],
+                                              "mtu_right": 1400, "icmp": "too-big"})
+        self.assertIn("mtu 1400", netns.ip("hw-r4", "link", "show", "left0"))
+        # A router that says nothing lets a large packet vanish; once it speaks, it names its line's MTU.
+        large = ("exec", "r1", "--", "ping", "-n", "-c", "1", "-W", "1", "-M", "do", "-s", "1400", "198.51.100.18")
+        silent = lab(*large)
+        self.assertNotIn("Frag needed", silent.stdout)
+        self.assertEqual(lab("hop", "r3", "--icmp", "none").returncode, 0)
+        self.assertIn("mtu = 1400", lab(*large).stdout)
+        self.assertEqual(lab("hop", "r3", "--reset").returncode, 0)
+        self.assertEqual((state.load()["hops"]["r3"]["mtu_right"], state.load()["hops"]["r3"]["icmp"]), (1500, "none"))
+        self.assertIn("1280 to", lab("hop", "r3", "--mtu", "1000").stderr)
+        self.assertIn("no router 'gw-a1'; there are: r1,", lab("hop", "gw-a1").stderr)
+
     def test_wrong_words_are_explained(self):
         unknown = lab("up", "ring")
         self.assertEqual(unknown.returncode, 1)
