@@ -2,7 +2,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define MTU_MIN      576u
 #define INNER_MAX    65521u
 #define INTERVAL_MIN 10u
 #define INTERVAL_MAX 60000u
@@ -94,7 +93,7 @@ static const char *check_tun(const void *body)
     const struct dp_attach_tun *b = body;
     if (b->queues < 1 || b->queues > HW_WORKERS_MAX || b->queue >= b->queues)
         return "queue number";
-    return b->mtu < MTU_MIN || b->mtu > UINT16_MAX ? "mtu" : NULL;
+    return b->mtu < HW_LINK_MTU_MIN || b->mtu > UINT16_MAX ? "mtu" : NULL;
 }
 
 static const char *check_udp(const void *body)
@@ -139,7 +138,7 @@ static const char *check_link(const void *body)
     if (b->missed < 1 || b->missed > MISSED_MAX || b->interval_ms < INTERVAL_MIN ||
         b->interval_ms > INTERVAL_MAX)
         return "liveness";
-    return b->mtu < MTU_MIN || b->mtu > INNER_MAX ? "mtu" : NULL;
+    return b->mtu < HW_LINK_MTU_MIN || b->mtu > INNER_MAX ? "mtu" : NULL;
 }
 
 static const char *check_link_remove(const void *body)

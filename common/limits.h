@@ -18,13 +18,15 @@
 #define HW_NAME_MAX             63   /* 1 to 63 of [a-z0-9-], as a DNS label */
 #define HW_TEXT_MAX             200
 #define HW_SITE_CIDRS_MAX       256
-#define HW_ENDPOINTS_MAX        16
-#define HW_INTERFACES_MAX       32
-#define HW_URLS_MAX             8
-#define HW_CONFIG_BODY_MAX      (8u << 20)
-#define HW_REQUEST_BODY_MAX     (1u << 20)
-#define HW_JSON_DEPTH_MAX       32
-#define HW_CPUS_MAX             1024
+/* Inner MTU below which a link carries nothing: IPv4 promises its hosts 576 bytes (RFC 791). */
+#define HW_LINK_MTU_MIN     576u
+#define HW_ENDPOINTS_MAX    16
+#define HW_INTERFACES_MAX   32
+#define HW_URLS_MAX         8
+#define HW_CONFIG_BODY_MAX  (8u << 20)
+#define HW_REQUEST_BODY_MAX (1u << 20)
+#define HW_JSON_DEPTH_MAX   32
+#define HW_CPUS_MAX         1024
 
 /* Constants of the gateway's own place in the kernel (DESIGN section 6). */
 #define HW_TUN_NAME        "hawser0"

@@ -46,6 +46,7 @@ static size_t unique(void *base, size_t n, size_t size, int (*cmp)(const void *,
 struct dp_link_set dp_link_of_config(const struct gateway_config *c, size_t index, uint32_t mtu)
 {
     const struct config_link *l = &c->links[index];
+    bool wide_enough = mtu >= HW_LINK_MTU_MIN;
     struct dp_link_set s = {.link = l->id,
                             .peer = l->peer_id,
                             .local = dp_addr_from_ip(&l->local),
@@ -54,9 +55,9 @@ struct dp_link_set dp_link_of_config(const struct gateway_config *c, size_t inde
                             .port_offset = (uint8_t)l->port_offset,
                             .tunnels = (uint8_t)l->tunnels,
                             .class_ = (uint8_t)l->kind,
-                            .enabled = l->enabled,
+                            .enabled = l->enabled && wide_enough,
                             .missed = (uint8_t)l->liveness_missed,
-                            .mtu = mtu,
+                            .mtu = wide_enough ? mtu : HW_LINK_MTU_MIN,
                             .interval_ms = l->liveness_interval_ms};
     for (size_t i = 0; i < c->n_peers; i++)
         if (id_equal(&c->peers[i].gateway_id, &l->peer_id)) {

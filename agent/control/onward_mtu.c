@@ -126,7 +126,7 @@ uint32_t onward_set_mtu(const struct gateway_config *c, const struct config_rout
     const struct config_set *s = &c->sets[r->set];
     for (size_t i = 0; i < s->n_members; i++) {
         uint32_t link = s->members[i].link;
-        if ((int)link == except)
+        if ((int)link == except || effective[link] < HW_LINK_MTU_MIN)
             continue;
         uint32_t onward = heard ? onward_get(heard, &c->links[link].id, &r->prefix) : 0;
         uint32_t here = onward && onward < effective[link] ? onward : effective[link];
@@ -160,6 +160,8 @@ void onward_tell(const struct gateway_config *c, size_t index, const uint32_t *e
                  onward_tell_fn tell, void *arg)
 {
     const struct hw_id *link = &c->links[index].id;
+    if (effective[index] < HW_LINK_MTU_MIN)
+        return;
     for (size_t i = 0; i < c->n_routes; i++) {
         const struct prefix *p = &c->routes[i].prefix;
         uint32_t mtu = onward_of(c, &c->routes[i], index, effective, site_mtu, heard);

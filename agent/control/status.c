@@ -100,6 +100,16 @@ static unsigned tunnels_up(const struct report_link *l)
     return up;
 }
 
+static void too_narrow(const struct config_link *c, const struct keying_link_status *k, char *out,
+                       size_t size)
+{
+    char text[IPADDR_TEXT_MAX];
+    (void)snprintf(out, size,
+                   "the MTU of the underlay at %s leaves %" PRIu32
+                   " bytes for a packet in a tunnel, at least %u are needed",
+                   ipaddr_text(&c->local, text), k->own_mtu, HW_LINK_MTU_MIN);
+}
+
 /* One state and one sentence for a link. `expected`: tunnels of the epoch in use. */
 static void judge_link(const struct app *app, const struct config_link *c,
                        const struct keying_link_status *k, struct report_link *out)
@@ -111,6 +121,9 @@ static void judge_link(const struct app *app, const struct config_link *c,
     if (!c->enabled) {
         out->state = REPORT_LINK_DISABLED;
         why = "disabled by an operator";
+    } else if (k->own_mtu < HW_LINK_MTU_MIN) {
+        too_narrow(c, k, out->reason, sizeof out->reason);
+        return;
     } else if (k->denied || (app->link && controller_link_revoked(app->link))) {
         out->state = REPORT_LINK_NO_KEYS;
         why = k->denied ? "the peer is revoked" : "this gateway is revoked";
@@ -226,7 +239,14 @@ static void link_problems(const struct app *app, struct report *r)
 {
     const struct stored_config *c = config_apply_current(app->apply);
     for (size_t i = 0; c && i < r->n_links && i < c->config.n_links; i++) {
-        char text[ID_TEXT_MAX];
+        char text[ID_TEXT_MAX], why[HW_TEXT_MAX + 1];
+        const struct config_link *l = &c->config.links[i];
+        struct keying_link_status k;
+        if (l->enabled && keying_status(app->keying, &l->id, &k) == 0 &&
+            k.own_mtu < HW_LINK_MTU_MIN) {
+            too_narrow(l, &k, why, sizeof why);
+            add_problem(r, "link %s: %.150s", id_text(&l->id, text), why);
+        }
         if (r->links[i].keying_failures >= KEYING_ALARM_FAILURES)
             add_problem(r, "link %s: keying failed %" PRIu64 " times in a row: %.100s",
                         id_text(&r->links[i].link_id, text), r->links[i].keying_failures,

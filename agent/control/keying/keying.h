@@ -62,7 +62,8 @@ void keying_free(struct keying *k);
 int keying_set_identity(struct keying *k, const char *certificate_pem, const char *key_pem,
                         const char *ca_pem, struct err *e);
 
-/* `inner_mtus[i]`: the inner MTU of config->links[i] as this end sees it. Copies what it needs.
+/* `inner_mtus[i]`: the inner MTU of config->links[i] as this end sees it; below HW_LINK_MTU_MIN the
+ * link is as one that is disabled. Copies what it needs.
  * Opens the listener on config->port_base; a failure to do so is returned, and tried again by
  * itself every few seconds. Links that are gone or disabled lose their connections; disabled ones
  * their SAs as well. */
@@ -103,6 +104,7 @@ struct keying_link_status {
     int64_t rekeyed_at;      /* trusted seconds since 1970; 0: never */
     uint8_t suite;           /* enum esp_suite_id; 0: none */
     unsigned tunnels;        /* keyed: N of the epoch */
+    uint32_t own_mtu;        /* inner MTU as this end sees it */
     uint32_t peer_mtu; /* inner MTU as the peer sees it; 0: unknown (adopted after a restart) */
     struct hw_id peer_boot; /* dataplane boot id of the peer; zero: unknown */
 };

@@ -68,7 +68,15 @@ void keylink_changed(struct keylink *l)
 
 bool keylink_allowed(const struct keylink *l)
 {
-    return l->cfg.enabled && !denied_gateway(&l->core->denied, &l->cfg.peer_id);
+    return l->cfg.enabled && l->mtu >= HW_LINK_MTU_MIN &&
+           !denied_gateway(&l->core->denied, &l->cfg.peer_id);
+}
+
+/* Why the link may not be keyed, for the peer. */
+static const char *disallowed(const struct keylink *l)
+{
+    return l->cfg.enabled && l->mtu < HW_LINK_MTU_MIN ? "the underlay at this end is too narrow"
+                                                      : "link disabled";
 }
 
 static bool may_key(const struct keylink *l)
@@ -501,7 +509,7 @@ static uint16_t judge_offer(struct keylink *l, const struct message_offer *o, co
 {
     const struct sa_epoch *active = sa_set_active(&l->sas);
     if (!keylink_allowed(l)) {
-        *why = "link disabled";
+        *why = disallowed(l);
         return REFUSE_LINK;
     }
     if (!may_key(l)) {
@@ -547,7 +555,7 @@ void keylink_take_offer(struct keylink *l, struct conn *c, const struct message 
 void keylink_take_hello(struct keylink *l, struct conn *c, const struct message *m)
 {
     if (!keylink_allowed(l)) {
-        keylink_refuse(c, &l->cfg.id, REFUSE_LINK, "link disabled");
+        keylink_refuse(c, &l->cfg.id, REFUSE_LINK, disallowed(l));
         return;
     }
     take_standing(l, c);
@@ -577,6 +585,7 @@ void keylink_status(const struct keylink *l, struct keying_link_status *out)
         .failures = l->rekey.failures + l->reconnects_failed + l->silence.epochs,
         .denied = denied_gateway(&l->core->denied, &l->cfg.peer_id),
         .keyed = active != NULL && l->core->dataplane,
+        .own_mtu = l->mtu,
         .peer_mtu = l->peer_mtu,
     };
     memcpy(out->last_error, l->last_error, sizeof out->last_error);

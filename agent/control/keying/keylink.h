@@ -68,7 +68,7 @@ void keylink_wake(struct keylink *l);
 /* The dataplane tells a tunnel's state. */
 void keylink_tunnel(struct keylink *l, unsigned tunnel, enum dp_tunnel_state state);
 
-/* Enabled, peer not revoked. */
+/* Enabled, peer not revoked, the underlay wide enough for any tunnel. */
 bool keylink_allowed(const struct keylink *l);
 /* After new denials: closes and retires what they name. */
 void keylink_judge(struct keylink *l);

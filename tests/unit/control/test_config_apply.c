@@ -405,6 +405,34 @@ static void test_mtu(void)
     CU_ASSERT(until(mtu_of_underlay_is_1438));
 }
 
+static bool links_are_off(void)
+{
+    return dp.n_links == 2 && !dp.links[0].enabled && !dp.links[1].enabled;
+}
+static bool links_are_on(void)
+{
+    return dp.n_links == 2 && dp.links[0].enabled && dp.links[1].enabled && dp.links[1].mtu == 1438;
+}
+
+/* Too narrow an underlay ends its own links alone: configs are applied, and it says why. */
+static void test_narrow_underlay(void)
+{
+    struct sample s = {.remote_prefixes = 7, .links = 2};
+    struct hw_id link = sample_link_id(1);
+    struct keying_link_status k;
+    CU_ASSERT_EQUAL(netns_sh("ip link set u0 mtu 600"), 0);
+    CU_ASSERT(until(links_are_off));
+    CU_ASSERT_EQUAL(dp.links[1].mtu, HW_LINK_MTU_MIN);
+    CU_ASSERT(bring(&s, 18));
+    CU_ASSERT_EQUAL(in_force(), 18);
+    CU_ASSERT_STRING_EQUAL(config_apply_problem(apply), "");
+    CU_ASSERT_STRING_EQUAL(routes(), "14");
+    CU_ASSERT_EQUAL(keying_status(keying, &link, &k), 0);
+    CU_ASSERT_EQUAL(k.own_mtu, 538);
+    CU_ASSERT_EQUAL(netns_sh("ip link set u0 mtu 1500"), 0);
+    CU_ASSERT(until(links_are_on));
+}
+
 static struct stored_config *next_config;
 
 /* What the last change of the underlay caused may still be under way. */
@@ -446,6 +474,7 @@ int main(void)
         {"another number of workers", test_more_workers},
         {"drift", test_drift},
         {"MTU of peer and underlay", test_mtu},
+        {"narrow underlay", test_narrow_underlay},
         {"lost in the middle", test_lost_in_the_middle},
         CU_TEST_INFO_NULL,
     };

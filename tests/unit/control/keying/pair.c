@@ -48,9 +48,9 @@ static void set_link(struct node *n)
                             .port_offset = (uint8_t)n->link.port_offset,
                             .tunnels = (uint8_t)n->link.tunnels,
                             .class_ = DP_CLASS_ATTACHMENT,
-                            .enabled = n->link.enabled,
+                            .enabled = n->link.enabled && n->mtu >= HW_LINK_MTU_MIN,
                             .missed = 3,
-                            .mtu = n->mtu,
+                            .mtu = n->mtu < HW_LINK_MTU_MIN ? HW_LINK_MTU_MIN : n->mtu,
                             .interval_ms = 1000};
     (void)dp_client_request(n->client, DP_LINK_SET, &m, sizeof m, -1, on_set, NULL, NULL);
 }

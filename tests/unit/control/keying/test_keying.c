@@ -390,6 +390,27 @@ static void test_mtu(void)
     pair_done();
 }
 
+static bool low_has_failed(void)
+{
+    return node_status(low).failures > 0;
+}
+
+/* Over an underlay that no tunnel fits into nothing is keyed; keys come when it has grown. */
+static void test_narrow(void)
+{
+    pair_init();
+    high->mtu = HW_LINK_MTU_MIN - 1;
+    node_start(low);
+    node_start(high);
+    CU_ASSERT(pair_until(low_has_failed, 8));
+    CU_ASSERT_FALSE(node_status(high).keyed);
+    CU_ASSERT_EQUAL(node_status(high).own_mtu, HW_LINK_MTU_MIN - 1);
+    high->mtu = HW_LINK_MTU_MIN;
+    node_set_config(high);
+    CU_ASSERT(pair_until(pair_keyed, 8));
+    pair_done();
+}
+
 static bool high_has_none(void)
 {
     return high->dp.n_sas == 0;
@@ -452,6 +473,7 @@ int main(void)
     CU_add_test(s, "no suite in common", test_no_common_suite);
     CU_add_test(s, "dataplane refuses", test_dataplane_refuses);
     CU_add_test(s, "MTU", test_mtu);
+    CU_add_test(s, "narrow underlay", test_narrow);
     CU_add_test(s, "disabled link", test_disabled);
     CU_add_test(s, "no UDP", test_no_udp);
     CU_add_test(s, "connection lost anywhere", test_loss_everywhere);
