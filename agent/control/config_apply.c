@@ -11,6 +11,7 @@
 #include "agent/control/settings.h"
 #include "agent/control/sysctl.h"
 #include "agent/control/tun_create.h"
+#include "agent/control/tun_steering.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include <inttypes.h>
@@ -146,6 +147,14 @@ static int kernel_steps(struct config_apply *a, int first, int beyond, struct er
     return 0;
 }
 
+/* Without it traffic flows all the same, by the kernel's own choice of queues. */
+static void steer(const struct config_apply *a)
+{
+    struct err e;
+    if (a->queues.n > 1 && tun_steering_attach(a->queues.fd[0], &e) < 0)
+        log_warn(HW_TUN_NAME " is not steered: %s", e.text);
+}
+
 /* Gives the dataplane one queue for each worker unless it has them. Queues that we hold are handed
  * over again after its restart; otherwise all are opened anew, in order, on a device that nobody
  * else is attached to. */
@@ -174,6 +183,7 @@ static int attach_queues(struct config_apply *a, struct err *e)
         }
         if ((rc = tun_queues_open(&a->queues, hello->workers, a->tun_index, e)) < 0)
             return rc;
+        steer(a);
     }
     log_info(HW_TUN_NAME " queues=%u %s", a->queues.n, held ? "handed over again" : "opened");
     dp_apply_tun(a->dp_apply, &a->queues, a->want.tun_mtu);
