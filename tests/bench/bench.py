@@ -155,10 +155,10 @@ def chain_cell(running, streams):
     }
 
 
-def chain_rounds(revisions, strict_wire, collected):
+def chain_rounds(revisions, strict_wire, mtus, collected):
     """One lab per MTU, round and revision, so that two revisions are measured in turn."""
     switches = None
-    for mtu in MTUS:
+    for mtu in mtus:
         for number in range(ROUNDS):
             for revision in revisions:
                 say(f"chain, MTU {mtu}, round {number + 1} of {ROUNDS}: {revision.name}")
@@ -198,10 +198,10 @@ def geomean(cells, revision):
     return means
 
 
-def bench_chain(revisions, strict_wire=False):
+def bench_chain(revisions, strict_wire=False, mtus=MTUS):
     """throughput of the chain by MTU and streams, encrypted and plain in turn"""
     collected = {}
-    switches = chain_rounds(revisions, strict_wire, collected)
+    switches = chain_rounds(revisions, strict_wire, mtus, collected)
     cells = [chain_medians(key, rounds) for key, rounds in collected.items()]
     print(f"{'revision':<12} {'MTU':>5} {'streams':>7} {'encrypted':>10} {'plain':>8} {'ratio':>7} {'spread':>7} "
           f"{'ping idle':>10} {'load ms':>8} {'CPU s/GB':>9}")
@@ -227,6 +227,7 @@ def parse():
     parser.add_argument("--json", metavar="FILE", help="write the figures")
     parser.add_argument("--against", metavar="REV", help="build that commit too and measure it in turn")
     parser.add_argument("--strict-wire", action="store_true", help="chain: only MTU-sized packets on the underlay")
+    parser.add_argument("--mtu", type=int, choices=MTUS, help="chain: this underlay MTU alone")
     args = parser.parse_args()
     if args.name != "list" and args.name not in BENCHES:
         parser.error(f"no benchmark {args.name}; there are: {' '.join(BENCHES)}")
@@ -235,7 +236,9 @@ def parse():
 
 def run(args):
     own = Revision("here", ROOT / "build" / "release", measure.commit(ROOT))
-    options = {"strict_wire": True} if args.name == "chain" and args.strict_wire else {}
+    options = {}
+    if args.name == "chain":
+        options = {"strict_wire": args.strict_wire, "mtus": (args.mtu,) if args.mtu else MTUS}
     with contextlib.ExitStack() as stack:
         revisions = [own]
         if args.against:
