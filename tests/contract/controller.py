@@ -9,6 +9,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -26,6 +27,16 @@ def free_ports(count):
         return [s.getsockname()[1] for s in sockets]
 
 
+def stage(folder):
+    """The program where its user may go: a checkout often lies in a home that is closed to others."""
+    staged = folder / BINARY.name
+    try:
+        os.link(BINARY, staged)
+    except OSError:
+        shutil.copy(BINARY, staged)
+    return staged
+
+
 def become_user():
     if os.geteuid() == 0:
         os.setgroups([])
@@ -39,6 +50,7 @@ class Controller:
     def __init__(self, **settings):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="controller-"))
         self.dir.chmod(0o711)
+        self.binary = stage(self.dir)
         self.state = self.dir / "state"
         self.port, self.agent_port = free_ports(2)
         self.config = self.dir / "controller.json"
@@ -70,7 +82,7 @@ class Controller:
     def start(self):
         begun = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen([str(BINARY), "--config", str(self.config)], stderr=log,
+            self.process = subprocess.Popen([str(self.binary), "--config", str(self.config)], stderr=log,
                                             preexec_fn=become_user, env={**os.environ, **SANITIZERS})
         deadline = time.monotonic() + 15
         while " ready version=" not in self.log_text(begun):
@@ -91,9 +103,13 @@ class Controller:
         return self.log.read_bytes()[begun:].decode(errors="replace") if self.log.exists() else ""
 
     def __enter__(self):
-        done = self.bootstrap()
-        assert done.returncode == 0, done.stderr
-        self.start()
+        try:
+            done = self.bootstrap()
+            assert done.returncode == 0, done.stderr
+            self.start()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
         return self
 
     def __exit__(self, kind, value, trace):
