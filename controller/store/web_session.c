@@ -60,7 +60,7 @@ int store_web_session_expire(struct db *db, int64_t idle_since, const struct hw_
         return rc;
     q = stmt_get(db, "DELETE FROM web_sessions WHERE id IN (SELECT id FROM web_sessions"
                      " WHERE api_token_id = ?"
-                     " ORDER BY created_at DESC, id LIMIT -1 OFFSET ?)");
+                     " ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET ?)");
     stmt_id(&q, api_token_id);
     stmt_int(&q, keep);
     return stmt_run(&q, NULL, e);
