@@ -11,14 +11,7 @@ int change_commit(struct app *app, struct db *db, enum publish_cause cause, stru
 {
     struct publish_result result = {0};
     int rc = publish_changes(app, db, cause, &result, e);
-    if (rc)
-        store_rollback(db);
-    else
-        rc = store_commit(db, e);
-    if (!rc)
-        publish_wake(app, &result);
-    publish_result_done(&result);
-    return rc;
+    return change_finish(app, db, rc, &result, e);
 }
 
 void change_abort(struct db *db)
@@ -26,10 +19,15 @@ void change_abort(struct db *db)
     store_rollback(db);
 }
 
-int change_end(struct app *app, struct db *db, int rc, struct err *e)
+int change_finish(struct app *app, struct db *db, int rc, struct publish_result *result,
+                  struct err *e)
 {
+    if (rc)
+        store_rollback(db);
+    else
+        rc = store_commit(db, e);
     if (!rc)
-        return change_commit(app, db, PUBLISH_OPERATOR, e);
-    store_rollback(db);
+        publish_wake(app, result);
+    publish_result_done(result);
     return rc;
 }

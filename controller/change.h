@@ -19,8 +19,9 @@ int change_begin(struct app *app, struct db **out, struct err *e);
  * transaction is over either way. */
 int change_commit(struct app *app, struct db *db, enum publish_cause cause, struct err *e);
 void change_abort(struct db *db);
-/* The end of most handlers: commits an operator's change when rc is 0, else aborts and returns rc.
- */
-int change_end(struct app *app, struct db *db, int rc, struct err *e);
+/* The end, for who has planned by publish_changes itself: commits and wakes when rc is 0, else
+ * undoes everything and returns rc. Empties *result. */
+int change_finish(struct app *app, struct db *db, int rc, struct publish_result *result,
+                  struct err *e);
 
 #endif

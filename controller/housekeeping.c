@@ -2,6 +2,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "controller/app.h"
+#include "controller/store/idempotency.h"
 #include "controller/store/store.h"
 #include "controller/store/telemetry.h"
 #include <stdlib.h>
@@ -16,24 +17,26 @@ struct housekeeping {
     struct ev_timer *history, *renewal;
 };
 
+/* Rows of the history removed. */
 static unsigned expire_batch(struct app *app)
 {
     struct err e = {0};
     struct db *db;
-    unsigned removed = 0;
-    if (store_begin(app->store, STORE_TELEMETRY, &db, &e)) {
-        log_warn_limited("history not expired: %s", e.text);
-        return 0;
+    unsigned history = 0, answers = 0;
+    int64_t now = clock_wall_s();
+    int rc = store_begin(app->store, STORE_TELEMETRY, &db, &e);
+    if (!rc) {
+        rc = store_history_expire(db, now - HISTORY_S, HISTORY_BATCH, &history, &e);
+        if (!rc)
+            rc = store_answer_expire(db, now, &answers, &e);
+        if (!rc && (history || answers))
+            rc = store_commit(db, &e);
+        else
+            store_rollback(db);
     }
-    if (store_history_expire(db, clock_wall_s() - HISTORY_S, HISTORY_BATCH, &removed, &e)) {
-        store_rollback(db);
-        removed = 0;
-    } else if (removed == 0) {
-        store_rollback(db);
-    } else if (store_commit(db, &e)) {
-        removed = 0;
-    }
-    return removed;
+    if (rc)
+        log_warn_limited("nothing expired: %s", e.text);
+    return rc ? 0 : history;
 }
 
 /* A full batch means that there may be more: again in a second, so that others write in between. */

@@ -12,10 +12,10 @@
 int body_object(const struct http_request *req, const char *const *members,
                 struct json_object **doc, struct json_at *top, struct err *e);
 
-/* How a body is applied to an object. */
 /* For what takes no values: no body, or {}. */
 int body_none(const struct http_request *req, struct err *e);
 
+/* How a body is applied to an object. */
 enum body_mode {
     BODY_CREATE, /* absent members take their defaults; some must be there */
     BODY_PATCH,  /* absent members stay as they are (RFC 7396) */

@@ -1,9 +1,7 @@
 #include "common/esp_suite.h"
 #include "controller/api/api.h"
-#include "controller/api/body.h"
 #include "controller/api/page.h"
-#include "controller/app.h"
-#include "controller/change.h"
+#include "controller/api/resource.h"
 #include "controller/planner/planner.h"
 #include "controller/store/connection.h"
 #include "controller/store/link.h"
@@ -28,8 +26,11 @@ static void put_uint_or_null(struct json_writer *w, const char *key, unsigned v)
         json_put_null(w, key);
 }
 
-static void put_connection(struct json_writer *w, const struct store_connection *c)
+static int put_connection(struct json_writer *w, const struct resource_context *context,
+                          const void *row, struct err *e)
 {
+    const struct store_connection *c = row;
+    (void)context, (void)e;
     json_put_id(w, "id", &c->id);
     json_put_str(w, "name", c->name);
     json_put_id(w, "site_a_id", &c->site_a_id);
@@ -50,6 +51,7 @@ static void put_connection(struct json_writer *w, const struct store_connection 
     json_put_uint(w, "missed", c->liveness_missed);
     json_close(w);
     body_put_common(w, &c->common);
+    return 0;
 }
 
 static int read_suites(const struct json_at *top, struct store_connection *c, struct err *e)
@@ -129,9 +131,9 @@ static int read_policy(const struct json_at *top, enum body_mode mode, struct st
     return rc;
 }
 
-static int read_connection(const struct json_at *top, enum body_mode mode,
-                           struct store_connection *c, struct err *e)
+static int read_connection(const struct json_at *top, enum body_mode mode, void *row, struct err *e)
 {
+    struct store_connection *c = row;
     int rc = 0;
     if (body_wants(top, "name", mode, true))
         rc = json_get_name(top, "name", c->name, e);
@@ -142,19 +144,6 @@ static int read_connection(const struct json_at *top, enum body_mode mode,
     if (!rc && id_equal(&c->site_a_id, &c->site_b_id))
         rc = err_set_field(e, HW_EINVAL, "site_b_id", "a site needs no connection with itself");
     return rc ? rc : read_policy(top, mode, c, e);
-}
-
-static int read_body(const struct http_request *req, enum body_mode mode,
-                     struct store_connection *c, struct err *e)
-{
-    struct json_object *doc;
-    struct json_at top;
-    int rc = body_object(req, members, &doc, &top, e);
-    if (rc)
-        return rc;
-    rc = read_connection(&top, mode, c, e);
-    json_free(doc);
-    return rc;
 }
 
 /* --- rules that need the store --- */
@@ -171,8 +160,10 @@ static int site_role_of(struct db *db, const struct hw_id *id, const char *field
     return rc;
 }
 
-static int check_sites(struct db *db, struct store_connection *c, struct err *e)
+static int check_sites(struct db *db, const void *old, void *row, struct err *e)
 {
+    struct store_connection *c = row;
+    (void)old;
     enum site_role a, b;
     struct store_connection other;
     int rc = site_role_of(db, &c->site_a_id, "site_a_id", &a, e);
@@ -189,142 +180,58 @@ static int check_sites(struct db *db, struct store_connection *c, struct err *e)
     return rc == HW_ENOTFOUND ? 0 : rc;
 }
 
-/* --- handlers --- */
+/* --- the resource --- */
 
-static int reply(struct app *app, const struct hw_id *id, int status, struct http_response *res,
-                 struct err *e)
+static void defaults(void *row)
 {
-    struct db *db;
-    struct store_connection c;
-    int rc = store_read(app->store, &db, e);
-    if (rc)
-        return rc;
-    rc = store_connection_get(db, id, &c, e);
-    store_read_end(db);
-    if (rc)
-        return rc;
-    struct json_writer w;
-    json_writer_init(&w);
-    put_connection(&w, &c);
-    http_response_json(res, status, json_finish(&w, NULL));
-    return 0;
+    struct store_connection *c = row;
+    c->suites[0] = ESP_SUITE_AES_256_GCM;
+    c->n_suites = 1;
+    c->enabled = true;
+    c->liveness_interval_ms = 1000;
+    c->liveness_missed = 3;
 }
 
-static int list(struct db *db, const struct page *page, const struct hw_id *site_id,
-                struct http_response *res, struct err *e)
-{
-    struct store_connection *rows = NULL;
-    size_t n = 0;
-    int rc = store_connection_list(db, &page->store, site_id, &rows, &n, e);
-    if (rc)
-        return rc;
-    struct json_writer w;
-    page_open(&w);
-    for (size_t i = 0; i < page_shown(page, n); i++) {
-        json_open_object(&w, NULL);
-        put_connection(&w, &rows[i]);
-        json_close(&w);
-    }
-    page_close(&w, page, n, n ? rows[page_shown(page, n) - 1].name : NULL, res);
-    free(rows);
-    return 0;
-}
+RESOURCE_STORE(connection)
 
-int connections_list(struct app *app, struct http_request *req, struct http_response *res,
-                     struct err *e)
+static int list_connections(struct db *db, const struct http_request *req,
+                            const struct store_page *page, void **rows, size_t *n, struct err *e)
 {
-    static const char *const filters[] = {"site_id", NULL};
-    struct page page;
+    struct store_connection *list = NULL;
     struct hw_id site_id;
     bool by_site;
-    struct db *db;
-    int rc = page_read(req, filters, &page, e);
+    int rc = page_filter_id(req, "site_id", &site_id, &by_site, e);
     if (!rc)
-        rc = page_filter_id(req, "site_id", &site_id, &by_site, e);
-    if (!rc)
-        rc = store_read(app->store, &db, e);
-    if (!rc) {
-        rc = list(db, &page, by_site ? &site_id : NULL, res, e);
-        store_read_end(db);
-    }
-    page_done(&page);
+        rc = store_connection_list(db, page, by_site ? &site_id : NULL, &list, n, e);
+    *rows = list;
     return rc;
 }
 
-int connections_create(struct app *app, struct http_request *req, struct http_response *res,
-                       struct err *e)
+static int remove_connection(struct db *db, void *row, struct err *e)
 {
-    struct store_connection c = {
-        .id = id_new(),
-        .suites = {ESP_SUITE_AES_256_GCM},
-        .n_suites = 1,
-        .enabled = true,
-        .liveness_interval_ms = 1000,
-        .liveness_missed = 3,
-    };
-    char text[ID_TEXT_MAX];
-    struct db *db;
-    int rc = read_body(req, BODY_CREATE, &c, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = check_sites(db, &c, e);
-    if (!rc)
-        rc = store_connection_insert(db, &c, e);
-    rc = change_end(app, db, rc, e);
-    if (rc)
-        return rc;
-    http_response_header(res, "Location", "/api/v1/connections/%s", id_text(&c.id, text));
-    return reply(app, &c.id, 201, res, e);
+    const struct store_connection *c = row;
+    return store_connection_delete(db, &c->id, e);
 }
 
-int connections_get(struct app *app, struct http_request *req, struct http_response *res,
-                    struct err *e)
-{
-    struct hw_id id;
-    int rc = http_request_param_id(req, 0, &id, e);
-    return rc ? rc : reply(app, &id, 200, res, e);
-}
+static const char *const filters[] = {"site_id", NULL};
 
-static int change_connection(struct db *db, const struct http_request *req, const struct hw_id *id,
-                             struct err *e)
-{
-    struct store_connection c;
-    int rc = store_connection_get(db, id, &c, e);
-    if (!rc)
-        rc = read_body(req, BODY_PATCH, &c, e);
-    if (!rc)
-        rc = check_sites(db, &c, e);
-    return rc ? rc : store_connection_update(db, &c, e);
-}
-
-int connections_patch(struct app *app, struct http_request *req, struct http_response *res,
-                      struct err *e)
-{
-    struct hw_id id;
-    struct db *db;
-    int rc = http_request_param_id(req, 0, &id, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = change_end(app, db, change_connection(db, req, &id, e), e);
-    return rc ? rc : reply(app, &id, 200, res, e);
-}
-
-int connections_delete(struct app *app, struct http_request *req, struct http_response *res,
-                       struct err *e)
-{
-    struct hw_id id;
-    struct db *db;
-    int rc = http_request_param_id(req, 0, &id, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = change_end(app, db, store_connection_delete(db, &id, e), e);
-    if (!rc)
-        http_response_empty(res, 204);
-    return rc;
-}
+const struct resource connections = {
+    .path = "/api/v1/connections",
+    .filters = filters,
+    .members = members,
+    .changes = members,
+    .size = sizeof(struct store_connection),
+    .id = offsetof(struct store_connection, id),
+    .common = offsetof(struct store_connection, common),
+    .key = offsetof(struct store_connection, name),
+    .planned = true,
+    .defaults = defaults,
+    .read = read_connection,
+    .check = check_sites,
+    .put = put_connection,
+    .get = get_connection,
+    .list = list_connections,
+    .insert = insert_connection,
+    .update = update_connection,
+    .remove = remove_connection,
+};

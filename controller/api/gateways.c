@@ -1,9 +1,8 @@
 #include "common/model/node.h"
 #include "controller/api/api.h"
-#include "controller/api/body.h"
 #include "controller/api/page.h"
+#include "controller/api/resource.h"
 #include "controller/app.h"
-#include "controller/change.h"
 #include "controller/store/denial.h"
 #include "controller/store/gateway.h"
 #include "controller/store/signed.h"
@@ -116,15 +115,17 @@ static int put_unconfirmed(struct json_writer *w, struct db *db, const struct st
     return rc;
 }
 
-static int put_gateway(struct json_writer *w, const struct app *app, struct db *db,
-                       const struct store_gateway *g, struct err *e)
+static int put_gateway(struct json_writer *w, const struct resource_context *c, const void *row,
+                       struct err *e)
 {
+    const struct store_gateway *g = row;
+    struct db *db = c->db;
     struct store_telemetry t = {0};
     struct status status = {0};
     uint64_t config = 0;
     int rc = store_config_revision(db, &g->id, &config, e);
     if (!rc)
-        rc = status_of_gateway(db, app->boots, g, store_now(db), &status, e);
+        rc = status_of_gateway(db, c->app->boots, g, store_now(db), &status, e);
     if (!rc)
         rc = store_telemetry_last(db, &g->id, &t, e);
     if (rc && rc != HW_ENOTFOUND)
@@ -203,9 +204,9 @@ static int read_size(const struct json_at *top, struct store_gateway *g, struct 
     return json_get_text(top, "size", g->size, sizeof g->size, e);
 }
 
-static int read_gateway(const struct json_at *top, enum body_mode mode, struct store_gateway *g,
-                        struct err *e)
+static int read_gateway(const struct json_at *top, enum body_mode mode, void *row, struct err *e)
 {
+    struct store_gateway *g = row;
     uint64_t port = g->port_base, weight = g->weight;
     int rc = 0;
     if (body_wants(top, "name", mode, true))
@@ -225,163 +226,46 @@ static int read_gateway(const struct json_at *top, enum body_mode mode, struct s
     return rc;
 }
 
-static int read_body(const struct http_request *req, enum body_mode mode, struct store_gateway *g,
-                     struct err *e)
+static int check_gateway(struct db *db, const void *old, void *row, struct err *e)
 {
-    struct json_object *doc;
-    struct json_at top;
-    int rc = body_object(req, members, &doc, &top, e);
-    if (rc)
-        return rc;
-    rc = read_gateway(&top, mode, g, e);
-    json_free(doc);
-    return rc;
-}
-
-static int check_site(struct db *db, const struct hw_id *id, struct err *e)
-{
+    const struct store_gateway *g = row;
     struct store_site s;
-    int rc = store_site_get(db, id, &s, e);
+    (void)old;
+    int rc = store_site_get(db, &g->site_id, &s, e);
     return rc == HW_ENOTFOUND ? err_set_field(e, HW_EINVAL, "site_id", "there is no such site")
                               : rc;
 }
 
-/* --- handlers --- */
+/* --- the resource --- */
 
-static int reply(struct app *app, const struct hw_id *id, int status, struct http_response *res,
-                 struct err *e)
+static void defaults(void *row)
 {
-    struct db *db;
-    struct store_gateway g = {0};
-    struct json_writer w;
-    int rc = store_read(app->store, &db, e);
-    if (rc)
-        return rc;
-    rc = store_gateway_get(db, id, &g, e);
-    if (!rc) {
-        json_writer_init(&w);
-        rc = put_gateway(&w, app, db, &g, e);
-        if (rc)
-            json_writer_done(&w);
-        else
-            http_response_json(res, status, json_finish(&w, NULL));
-    }
-    store_read_end(db);
-    store_gateway_done(&g);
-    return rc;
+    struct store_gateway *g = row;
+    g->port_base = HW_PORT_BASE_DEFAULT;
+    g->weight = 100;
+    g->state = GATEWAY_PENDING;
 }
 
-static int list(const struct app *app, struct db *db, const struct page *page,
-                const struct hw_id *site_id, struct http_response *res, struct err *e)
-{
-    struct store_gateway *rows = NULL;
-    size_t n = 0;
-    int rc = store_gateway_list(db, &page->store, site_id, &rows, &n, e);
-    if (rc)
-        return rc;
-    struct json_writer w;
-    page_open(&w);
-    for (size_t i = 0; i < page_shown(page, n) && !rc; i++) {
-        json_open_object(&w, NULL);
-        rc = put_gateway(&w, app, db, &rows[i], e);
-        json_close(&w);
-    }
-    if (rc)
-        json_writer_done(&w);
-    else
-        page_close(&w, page, n, n ? rows[page_shown(page, n) - 1].name : NULL, res);
-    store_gateway_free(rows, n);
-    return rc;
-}
+RESOURCE_STORE(gateway)
 
-int gateways_list(struct app *app, struct http_request *req, struct http_response *res,
-                  struct err *e)
+static int list_gateways(struct db *db, const struct http_request *req,
+                         const struct store_page *page, void **rows, size_t *n, struct err *e)
 {
-    static const char *const filters[] = {"site_id", NULL};
-    struct page page;
+    struct store_gateway *list = NULL;
     struct hw_id site_id;
     bool by_site;
-    struct db *db;
-    int rc = page_read(req, filters, &page, e);
+    int rc = page_filter_id(req, "site_id", &site_id, &by_site, e);
     if (!rc)
-        rc = page_filter_id(req, "site_id", &site_id, &by_site, e);
-    if (!rc)
-        rc = store_read(app->store, &db, e);
-    if (!rc) {
-        rc = list(app, db, &page, by_site ? &site_id : NULL, res, e);
-        store_read_end(db);
-    }
-    page_done(&page);
+        rc = store_gateway_list(db, page, by_site ? &site_id : NULL, &list, n, e);
+    *rows = list;
     return rc;
-}
-
-int gateways_create(struct app *app, struct http_request *req, struct http_response *res,
-                    struct err *e)
-{
-    struct store_gateway g = {
-        .id = id_new(),
-        .port_base = HW_PORT_BASE_DEFAULT,
-        .weight = 100,
-        .state = GATEWAY_PENDING,
-    };
-    char text[ID_TEXT_MAX];
-    struct db *db;
-    int rc = read_body(req, BODY_CREATE, &g, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = check_site(db, &g.site_id, e);
-    if (!rc)
-        rc = store_gateway_insert(db, &g, e);
-    rc = change_end(app, db, rc, e);
-    if (rc)
-        return rc;
-    http_response_header(res, "Location", "/api/v1/gateways/%s", id_text(&g.id, text));
-    return reply(app, &g.id, 201, res, e);
-}
-
-int gateways_get(struct app *app, struct http_request *req, struct http_response *res,
-                 struct err *e)
-{
-    struct hw_id id;
-    int rc = http_request_param_id(req, 0, &id, e);
-    return rc ? rc : reply(app, &id, 200, res, e);
-}
-
-static int change_gateway(struct db *db, const struct http_request *req, const struct hw_id *id,
-                          struct err *e)
-{
-    struct store_gateway g = {0};
-    int rc = store_gateway_get(db, id, &g, e);
-    if (!rc)
-        rc = read_body(req, BODY_PATCH, &g, e);
-    if (!rc)
-        rc = check_site(db, &g.site_id, e);
-    if (!rc)
-        rc = store_gateway_update(db, &g, e);
-    store_gateway_done(&g);
-    return rc;
-}
-
-int gateways_patch(struct app *app, struct http_request *req, struct http_response *res,
-                   struct err *e)
-{
-    struct hw_id id;
-    struct db *db;
-    int rc = http_request_param_id(req, 0, &id, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = change_end(app, db, change_gateway(db, req, &id, e), e);
-    return rc ? rc : reply(app, &id, 200, res, e);
 }
 
 /* Refuses the gateway from now on. Again for a revoked one: nothing changes. A pending one has no
  * certificate to deny, but its enrolment ends. */
-static int revoke(struct db *db, struct store_gateway *g, struct err *e)
+static int revoke(struct db *db, void *row, struct err *e)
 {
+    struct store_gateway *g = row;
     if (g->state == GATEWAY_REVOKED)
         return 0;
     int rc = store_denial_add(db, &g->id, e);
@@ -394,47 +278,42 @@ static int revoke(struct db *db, struct store_gateway *g, struct err *e)
 int gateways_revoke(struct app *app, struct http_request *req, struct http_response *res,
                     struct err *e)
 {
-    struct hw_id id;
-    struct store_gateway g = {0};
-    struct db *db;
-    int rc = http_request_param_id(req, 0, &id, e);
-    if (!rc)
-        rc = body_none(req, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = store_gateway_get(db, &id, &g, e);
-    if (!rc)
-        rc = revoke(db, &g, e);
-    store_gateway_done(&g);
-    rc = change_end(app, db, rc, e);
-    return rc ? rc : reply(app, &id, 200, res, e);
+    return resource_act(app, req, res, revoke, e);
 }
 
 /* An enrolled gateway is revoked first: its certificate outlives its row. */
-static int delete_gateway(struct db *db, const struct hw_id *id, struct err *e)
+static int remove_gateway(struct db *db, void *row, struct err *e)
 {
-    struct store_gateway g = {0};
-    int rc = store_gateway_get(db, id, &g, e);
-    if (!rc && g.state == GATEWAY_ENROLLED)
-        rc = revoke(db, &g, e);
-    store_gateway_done(&g);
-    return rc ? rc : store_gateway_delete(db, id, e);
+    struct store_gateway *g = row;
+    int rc = g->state == GATEWAY_ENROLLED ? revoke(db, g, e) : 0;
+    return rc ? rc : store_gateway_delete(db, &g->id, e);
 }
 
-int gateways_delete(struct app *app, struct http_request *req, struct http_response *res,
-                    struct err *e)
+static void gateway_done(void *row)
 {
-    struct hw_id id;
-    struct db *db;
-    int rc = http_request_param_id(req, 0, &id, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = change_end(app, db, delete_gateway(db, &id, e), e);
-    if (!rc)
-        http_response_empty(res, 204);
-    return rc;
+    store_gateway_done(row);
 }
+
+static const char *const filters[] = {"site_id", NULL};
+
+const struct resource gateways = {
+    .path = "/api/v1/gateways",
+    .filters = filters,
+    .members = members,
+    .changes = members,
+    .size = sizeof(struct store_gateway),
+    .id = offsetof(struct store_gateway, id),
+    .common = offsetof(struct store_gateway, common),
+    .key = offsetof(struct store_gateway, name),
+    .planned = true,
+    .defaults = defaults,
+    .read = read_gateway,
+    .check = check_gateway,
+    .put = put_gateway,
+    .get = get_gateway,
+    .list = list_gateways,
+    .insert = insert_gateway,
+    .update = update_gateway,
+    .remove = remove_gateway,
+    .done = gateway_done,
+};

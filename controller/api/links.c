@@ -1,13 +1,11 @@
 #include "controller/api/api.h"
-#include "controller/api/body.h"
 #include "controller/api/page.h"
-#include "controller/app.h"
-#include "controller/change.h"
+#include "controller/api/resource.h"
 #include "controller/store/link.h"
 #include "controller/telemetry/status.h"
 #include <stdlib.h>
 
-static const char *const members[] = {"tunnels_override", "enabled", NULL};
+static const char *const changes[] = {"tunnels_override", "enabled", NULL};
 
 static void put_status(struct json_writer *w, const struct status *s)
 {
@@ -21,10 +19,12 @@ static void put_status(struct json_writer *w, const struct status *s)
     json_close(w);
 }
 
-static int put_link(struct json_writer *w, struct db *db, const struct store_link *l, struct err *e)
+static int put_link(struct json_writer *w, const struct resource_context *c, const void *row,
+                    struct err *e)
 {
+    const struct store_link *l = row;
     struct status status = {0};
-    int rc = status_of_link(db, l, store_now(db), &status, e);
+    int rc = status_of_link(c->db, l, store_now(c->db), &status, e);
     if (rc)
         return rc;
     json_put_id(w, "id", &l->id);
@@ -49,121 +49,54 @@ static int put_link(struct json_writer *w, struct db *db, const struct store_lin
     return 0;
 }
 
-static int reply(struct app *app, const struct hw_id *id, struct http_response *res, struct err *e)
+static int read_link(const struct json_at *top, enum body_mode mode, void *row, struct err *e)
 {
-    struct db *db;
-    struct store_link l;
-    struct json_writer w;
-    int rc = store_read(app->store, &db, e);
-    if (rc)
-        return rc;
-    rc = store_link_get(db, id, &l, e);
-    if (!rc) {
-        json_writer_init(&w);
-        rc = put_link(&w, db, &l, e);
-        if (rc)
-            json_writer_done(&w);
-        else
-            http_response_json(res, 200, json_finish(&w, NULL));
-    }
-    store_read_end(db);
-    return rc;
-}
-
-static int list(struct db *db, const struct page *page, const struct hw_id *connection_id,
-                const struct hw_id *gateway_id, struct http_response *res, struct err *e)
-{
-    struct store_link *rows = NULL;
-    size_t n = 0;
-    int rc = store_link_list(db, &page->store, connection_id, gateway_id, &rows, &n, e);
-    if (rc)
-        return rc;
-    char last[ID_TEXT_MAX];
-    struct json_writer w;
-    page_open(&w);
-    for (size_t i = 0; i < page_shown(page, n) && !rc; i++) {
-        json_open_object(&w, NULL);
-        rc = put_link(&w, db, &rows[i], e);
-        json_close(&w);
-        (void)id_text(&rows[i].id, last);
-    }
-    if (rc)
-        json_writer_done(&w);
-    else
-        page_close(&w, page, n, n ? last : NULL, res);
-    free(rows);
-    return rc;
-}
-
-int links_list(struct app *app, struct http_request *req, struct http_response *res, struct err *e)
-{
-    static const char *const filters[] = {"connection_id", "gateway_id", NULL};
-    struct page page;
-    struct hw_id connection_id, gateway_id;
-    bool by_connection, by_gateway;
-    struct db *db;
-    int rc = page_read(req, filters, &page, e);
-    if (!rc)
-        rc = page_filter_id(req, "connection_id", &connection_id, &by_connection, e);
-    if (!rc)
-        rc = page_filter_id(req, "gateway_id", &gateway_id, &by_gateway, e);
-    if (!rc)
-        rc = store_read(app->store, &db, e);
-    if (!rc) {
-        rc = list(db, &page, by_connection ? &connection_id : NULL, by_gateway ? &gateway_id : NULL,
-                  res, e);
-        store_read_end(db);
-    }
-    page_done(&page);
-    return rc;
-}
-
-int links_get(struct app *app, struct http_request *req, struct http_response *res, struct err *e)
-{
-    struct hw_id id;
-    int rc = http_request_param_id(req, 0, &id, e);
-    return rc ? rc : reply(app, &id, res, e);
-}
-
-static int read_link(const struct json_at *top, struct store_link *l, struct err *e)
-{
+    struct store_link *l = row;
     uint64_t tunnels = l->tunnels_override;
     int rc = 0;
     if (json_presence(top, "tunnels_override") == JSON_NULL)
         tunnels = 0;
     else if (json_has(top, "tunnels_override"))
         rc = json_get_uint(top, "tunnels_override", 1, HW_TUNNELS_PER_LINK_MAX, &tunnels, e);
-    if (!rc && body_wants(top, "enabled", BODY_PATCH, false))
+    if (!rc && body_wants(top, "enabled", mode, false))
         rc = json_get_bool(top, "enabled", &l->enabled, e);
     l->tunnels_override = (unsigned)tunnels;
     return rc;
 }
 
-static int change_link(struct db *db, const struct http_request *req, const struct hw_id *id,
-                       struct err *e)
+RESOURCE_GET(link)
+
+static int list_links(struct db *db, const struct http_request *req, const struct store_page *page,
+                      void **rows, size_t *n, struct err *e)
 {
-    struct store_link l;
-    struct json_object *doc;
-    struct json_at top;
-    int rc = store_link_get(db, id, &l, e);
+    struct store_link *list = NULL;
+    struct hw_id connection_id, gateway_id;
+    bool by_connection, by_gateway;
+    int rc = page_filter_id(req, "connection_id", &connection_id, &by_connection, e);
     if (!rc)
-        rc = body_object(req, members, &doc, &top, e);
-    if (rc)
-        return rc;
-    rc = read_link(&top, &l, e);
-    json_free(doc);
-    return rc ? rc : store_link_update(db, &l, e);
+        rc = page_filter_id(req, "gateway_id", &gateway_id, &by_gateway, e);
+    if (!rc)
+        rc = store_link_list(db, page, by_connection ? &connection_id : NULL,
+                             by_gateway ? &gateway_id : NULL, &list, n, e);
+    *rows = list;
+    return rc;
 }
 
-int links_patch(struct app *app, struct http_request *req, struct http_response *res, struct err *e)
-{
-    struct hw_id id;
-    struct db *db;
-    int rc = http_request_param_id(req, 0, &id, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = change_end(app, db, change_link(db, req, &id, e), e);
-    return rc ? rc : reply(app, &id, res, e);
-}
+static const char *const filters[] = {"connection_id", "gateway_id", NULL};
+
+/* The planner makes and removes them. */
+const struct resource links = {
+    .path = "/api/v1/links",
+    .filters = filters,
+    .changes = changes,
+    .size = sizeof(struct store_link),
+    .id = offsetof(struct store_link, id),
+    .common = offsetof(struct store_link, common),
+    .key = RESOURCE_BY_ID,
+    .planned = true,
+    .read = read_link,
+    .put = put_link,
+    .get = get_link,
+    .list = list_links,
+    .update = update_link,
+};

@@ -2,6 +2,7 @@
 #include "controller/api/api.h"
 #include "controller/api/body.h"
 #include "controller/app.h"
+#include "controller/change.h"
 #include "controller/push/publish.h"
 #include "controller/store/store.h"
 
@@ -45,15 +46,11 @@ static int accept_held(struct app *app, struct err *e)
     rc = publish_held(db, &held, NULL, 0, e);
     if (!rc && held)
         rc = publish_accept(app, db, &result, e);
-    if (rc || !held) {
+    if (!rc && !held) {
         store_rollback(db);
-    } else {
-        rc = store_commit(db, e);
-        if (!rc)
-            publish_wake(app, &result);
+        return 0;
     }
-    publish_result_done(&result);
-    return rc;
+    return change_finish(app, db, rc, &result, e);
 }
 
 /* What a restored store says becomes what the fleet does. Where nothing is held there is nothing to

@@ -9,57 +9,48 @@
 #define AGENT "/agent/v1"
 
 /* clang-format off */
+#define RESOURCE(path, r)                                                               \
+    {HTTP_PEOPLE, HTTP_GET,    V1 path,         ROLE_ADMIN, resource_list,   0, &r},    \
+    {HTTP_PEOPLE, HTTP_POST,   V1 path,         ROLE_ADMIN, resource_create, BODY, &r}, \
+    {HTTP_PEOPLE, HTTP_GET,    V1 path "/{id}", ROLE_ADMIN, resource_get,    0, &r},    \
+    {HTTP_PEOPLE, HTTP_PATCH,  V1 path "/{id}", ROLE_ADMIN, resource_patch,  BODY, &r}, \
+    {HTTP_PEOPLE, HTTP_DELETE, V1 path "/{id}", ROLE_ADMIN, resource_delete, 0, &r}
+
 const struct http_route routes[] = {
-    {HTTP_PEOPLE, HTTP_GET,    "/healthz",                       ROLE_PUBLIC, health_alive,            0},
-    {HTTP_PEOPLE, HTTP_GET,    "/readyz",                        ROLE_PUBLIC, health_ready,            0},
-    {HTTP_PEOPLE, HTTP_GET,    "/version",                       ROLE_PUBLIC, health_version,          0},
-    {HTTP_PEOPLE, HTTP_GET,    "/metrics",                       ROLE_ADMIN,  metrics_get,             0},
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/openapi.json",               ROLE_PUBLIC, openapi_get,             0},
+    {HTTP_PEOPLE, HTTP_GET,    "/healthz",                       ROLE_PUBLIC, health_alive,            0, NULL},
+    {HTTP_PEOPLE, HTTP_GET,    "/readyz",                        ROLE_PUBLIC, health_ready,            0, NULL},
+    {HTTP_PEOPLE, HTTP_GET,    "/version",                       ROLE_PUBLIC, health_version,          0, NULL},
+    {HTTP_PEOPLE, HTTP_GET,    "/metrics",                       ROLE_ADMIN,  metrics_get,             0, NULL},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/openapi.json",               ROLE_PUBLIC, openapi_get,             0, NULL},
 
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/sites",                      ROLE_ADMIN,  sites_list,              0},
-    {HTTP_PEOPLE, HTTP_POST,   V1 "/sites",                      ROLE_ADMIN,  sites_create,            BODY},
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/sites/{id}",                 ROLE_ADMIN,  sites_get,               0},
-    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/sites/{id}",                 ROLE_ADMIN,  sites_patch,             BODY},
-    {HTTP_PEOPLE, HTTP_DELETE, V1 "/sites/{id}",                 ROLE_ADMIN,  sites_delete,            0},
+    RESOURCE("/sites", sites),
 
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways",                   ROLE_ADMIN,  gateways_list,           0},
-    {HTTP_PEOPLE, HTTP_POST,   V1 "/gateways",                   ROLE_ADMIN,  gateways_create,         BODY},
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}",              ROLE_ADMIN,  gateways_get,            0},
-    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/gateways/{id}",              ROLE_ADMIN,  gateways_patch,          BODY},
-    {HTTP_PEOPLE, HTTP_DELETE, V1 "/gateways/{id}",              ROLE_ADMIN,  gateways_delete,         0},
-    {HTTP_PEOPLE, HTTP_POST,   V1 "/gateways/{id}/revoke",       ROLE_ADMIN,  gateways_revoke,         SMALL},
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}/telemetry",    ROLE_ADMIN,  telemetry_list,      0},
+    RESOURCE("/gateways", gateways),
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/gateways/{id}/revoke",       ROLE_ADMIN,  gateways_revoke,         SMALL, &gateways},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}/telemetry",    ROLE_ADMIN,  telemetry_list,      0, NULL},
 
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/connections",                ROLE_ADMIN,  connections_list,        0},
-    {HTTP_PEOPLE, HTTP_POST,   V1 "/connections",                ROLE_ADMIN,  connections_create,      BODY},
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/connections/{id}",           ROLE_ADMIN,  connections_get,         0},
-    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/connections/{id}",           ROLE_ADMIN,  connections_patch,       BODY},
-    {HTTP_PEOPLE, HTTP_DELETE, V1 "/connections/{id}",           ROLE_ADMIN,  connections_delete,      0},
+    RESOURCE("/connections", connections),
 
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/links",                      ROLE_ADMIN,  links_list,              0},
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/links/{id}",                 ROLE_ADMIN,  links_get,               0},
-    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/links/{id}",                 ROLE_ADMIN,  links_patch,             BODY},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/links",                      ROLE_ADMIN,  resource_list,           0, &links},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/links/{id}",                 ROLE_ADMIN,  resource_get,            0, &links},
+    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/links/{id}",                 ROLE_ADMIN,  resource_patch,          BODY, &links},
 
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/revisions",                  ROLE_ADMIN,  revisions_get,           0},
-    {HTTP_PEOPLE, HTTP_POST,   V1 "/revisions/accept",           ROLE_ADMIN,  revisions_accept,        SMALL},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/revisions",                  ROLE_ADMIN,  revisions_get,           0, NULL},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/revisions/accept",           ROLE_ADMIN,  revisions_accept,        SMALL, NULL},
 
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/enrolment-tokens",           ROLE_ADMIN,  enrolment_tokens_list,   0},
-    {HTTP_PEOPLE, HTTP_POST,   V1 "/enrolment-tokens",           ROLE_ADMIN,  enrolment_tokens_create, BODY},
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/enrolment-tokens/{id}",      ROLE_ADMIN,  enrolment_tokens_get,    0},
-    {HTTP_PEOPLE, HTTP_PATCH,  V1 "/enrolment-tokens/{id}",      ROLE_ADMIN,  enrolment_tokens_patch,  BODY},
-    {HTTP_PEOPLE, HTTP_DELETE, V1 "/enrolment-tokens/{id}",      ROLE_ADMIN,  enrolment_tokens_delete, 0},
+    RESOURCE("/enrolment-tokens", enrolment_tokens),
 
-    {HTTP_PEOPLE, HTTP_POST,   V1 "/sessions",                   ROLE_PUBLIC, sessions_create,         SMALL},
-    {HTTP_PEOPLE, HTTP_DELETE, V1 "/sessions/current",           ROLE_ADMIN,  sessions_delete,         0},
-    {HTTP_PEOPLE, HTTP_GET,    V1 "/whoami",                     ROLE_ADMIN,  whoami_get,              0},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/sessions",                   ROLE_PUBLIC, sessions_create,         SMALL, NULL},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/sessions/current",           ROLE_ADMIN,  sessions_delete,         0, NULL},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/whoami",                     ROLE_ADMIN,  whoami_get,              0, NULL},
 
-    {HTTP_AGENTS, HTTP_GET,    AGENT "/ca",                      ROLE_PUBLIC, agent_api_ca,            0},
-    {HTTP_AGENTS, HTTP_POST,   AGENT "/enrol",                   ROLE_PUBLIC, agent_api_enrol,         BODY},
-    {HTTP_AGENTS, HTTP_POST,   AGENT "/renew",                   ROLE_AGENT_RENEW, agent_api_renew,    BODY},
-    {HTTP_AGENTS, HTTP_GET,    AGENT "/poll",                    ROLE_AGENT,  agent_api_poll,          0},
-    {HTTP_AGENTS, HTTP_GET,    AGENT "/config",                  ROLE_AGENT,  agent_api_config,        0},
-    {HTTP_AGENTS, HTTP_GET,    AGENT "/denials",                 ROLE_AGENT,  agent_api_denials,       0},
-    {HTTP_AGENTS, HTTP_POST,   AGENT "/report",                  ROLE_AGENT,  agent_api_report,        REPORT_BODY_MAX},
+    {HTTP_AGENTS, HTTP_GET,    AGENT "/ca",                      ROLE_PUBLIC, agent_api_ca,            0, NULL},
+    {HTTP_AGENTS, HTTP_POST,   AGENT "/enrol",                   ROLE_PUBLIC, agent_api_enrol,         BODY, NULL},
+    {HTTP_AGENTS, HTTP_POST,   AGENT "/renew",                   ROLE_AGENT_RENEW, agent_api_renew,    BODY, NULL},
+    {HTTP_AGENTS, HTTP_GET,    AGENT "/poll",                    ROLE_AGENT,  agent_api_poll,          0, NULL},
+    {HTTP_AGENTS, HTTP_GET,    AGENT "/config",                  ROLE_AGENT,  agent_api_config,        0, NULL},
+    {HTTP_AGENTS, HTTP_GET,    AGENT "/denials",                 ROLE_AGENT,  agent_api_denials,       0, NULL},
+    {HTTP_AGENTS, HTTP_POST,   AGENT "/report",                  ROLE_AGENT,  agent_api_report,        REPORT_BODY_MAX, NULL},
 };
 /* clang-format on */
 const size_t routes_count = sizeof routes / sizeof *routes;

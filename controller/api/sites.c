@@ -1,9 +1,6 @@
 #include "common/ipaddr.h"
 #include "controller/api/api.h"
-#include "controller/api/body.h"
-#include "controller/api/page.h"
-#include "controller/app.h"
-#include "controller/change.h"
+#include "controller/api/resource.h"
 #include "controller/store/connection.h"
 #include "controller/store/overlay_pools.h"
 #include "controller/store/site.h"
@@ -19,8 +16,11 @@ static const char *const takeovers[] = {"none", "arp", "ecmp", "cloud_routes", N
 
 /* --- JSON --- */
 
-static void put_site(struct json_writer *w, const struct store_site *s)
+static int put_site(struct json_writer *w, const struct resource_context *c, const void *row,
+                    struct err *e)
 {
+    const struct store_site *s = row;
+    (void)c, (void)e;
     json_put_id(w, "id", &s->id);
     json_put_str(w, "name", s->name);
     json_put_str(w, "provider", s->provider);
@@ -34,6 +34,7 @@ static void put_site(struct json_writer *w, const struct store_site *s)
     json_put_bool(w, "trusted_underlay", s->trusted_underlay);
     json_put_str(w, "takeover", s->takeover);
     body_put_common(w, &s->common);
+    return 0;
 }
 
 /* A prefix with its length, as hosts could use it; the default routes are kept for later. */
@@ -97,9 +98,9 @@ static int read_region(const struct json_at *top, struct store_site *s, struct e
     return rc;
 }
 
-static int read_site(const struct json_at *top, enum body_mode mode, struct store_site *s,
-                     struct err *e)
+static int read_site(const struct json_at *top, enum body_mode mode, void *row, struct err *e)
 {
+    struct store_site *s = row;
     int rc = 0;
     if (body_wants(top, "name", mode, true))
         rc = json_get_name(top, "name", s->name, e);
@@ -120,19 +121,6 @@ static int read_site(const struct json_at *top, enum body_mode mode, struct stor
         rc = read_word(top, "takeover", takeovers, s->takeover, e);
     if (!rc && body_wants(top, "trusted_underlay", mode, false))
         rc = json_get_bool(top, "trusted_underlay", &s->trusted_underlay, e);
-    return rc;
-}
-
-static int read_body(const struct http_request *req, enum body_mode mode, struct store_site *s,
-                     struct err *e)
-{
-    struct json_object *doc;
-    struct json_at top;
-    int rc = body_object(req, members, &doc, &top, e);
-    if (rc)
-        return rc;
-    rc = read_site(&top, mode, s, e);
-    json_free(doc);
     return rc;
 }
 
@@ -170,7 +158,7 @@ static int check_role_change(struct db *db, const struct store_site *old,
 {
     struct store_connection *list = NULL;
     size_t n = 0;
-    if (old->role == new->role)
+    if (!old || old->role == new->role)
         return 0;
     int rc = store_connection_list(db, &(struct store_page){.limit = 1}, &old->id, &list, &n, e);
     if (!rc && n)
@@ -182,134 +170,59 @@ static int check_role_change(struct db *db, const struct store_site *old,
     return rc;
 }
 
-/* --- handlers --- */
-
-static int reply(struct app *app, const struct hw_id *id, int status, struct http_response *res,
-                 struct err *e)
+static int check_site(struct db *db, const void *old, void *row, struct err *e)
 {
-    struct db *db;
-    struct store_site s;
-    int rc = store_read(app->store, &db, e);
-    if (rc)
-        return rc;
-    rc = store_site_get(db, id, &s, e);
-    store_read_end(db);
-    if (rc)
-        return rc;
-    struct json_writer w;
-    json_writer_init(&w);
-    put_site(&w, &s);
-    http_response_json(res, status, json_finish(&w, NULL));
-    return 0;
+    int rc = check_role_change(db, old, row, e);
+    return rc ? rc : check_overlaps(db, row, e);
 }
 
-int sites_list(struct app *app, struct http_request *req, struct http_response *res, struct err *e)
+/* --- the resource --- */
+
+static void defaults(void *row)
 {
-    static const char *const filters[] = {NULL};
-    struct page page;
+    struct store_site *s = row;
+    (void)snprintf(s->domain, sizeof s->domain, "default");
+    (void)snprintf(s->takeover, sizeof s->takeover, "none");
+}
+
+RESOURCE_STORE(site)
+
+static int list_sites(struct db *db, const struct http_request *req, const struct store_page *page,
+                      void **rows, size_t *n, struct err *e)
+{
     struct store_site *list = NULL;
-    size_t n = 0;
-    struct db *db;
-    int rc = page_read(req, filters, &page, e);
-    if (!rc)
-        rc = store_read(app->store, &db, e);
-    if (!rc) {
-        rc = store_site_list(db, &page.store, &list, &n, e);
-        store_read_end(db);
-    }
-    if (!rc) {
-        struct json_writer w;
-        page_open(&w);
-        for (size_t i = 0; i < page_shown(&page, n); i++) {
-            json_open_object(&w, NULL);
-            put_site(&w, &list[i]);
-            json_close(&w);
-        }
-        page_close(&w, &page, n, n ? list[page_shown(&page, n) - 1].name : NULL, res);
-    }
-    free(list);
-    page_done(&page);
+    (void)req;
+    int rc = store_site_list(db, page, &list, n, e);
+    *rows = list;
     return rc;
 }
 
-int sites_create(struct app *app, struct http_request *req, struct http_response *res,
-                 struct err *e)
+static int remove_site(struct db *db, void *row, struct err *e)
 {
-    struct store_site s = {.id = id_new(), .domain = "default", .takeover = "none"};
-    char text[ID_TEXT_MAX];
-    struct db *db;
-    int rc = read_body(req, BODY_CREATE, &s, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = check_overlaps(db, &s, e);
-    if (!rc)
-        rc = store_site_insert(db, &s, e);
-    rc = change_end(app, db, rc, e);
-    if (rc)
-        return rc;
-    http_response_header(res, "Location", "/api/v1/sites/%s", id_text(&s.id, text));
-    return reply(app, &s.id, 201, res, e);
-}
-
-int sites_get(struct app *app, struct http_request *req, struct http_response *res, struct err *e)
-{
-    struct hw_id id;
-    int rc = http_request_param_id(req, 0, &id, e);
-    return rc ? rc : reply(app, &id, 200, res, e);
-}
-
-static int change_site(struct db *db, const struct http_request *req, const struct hw_id *id,
-                       struct err *e)
-{
-    struct store_site old, new;
-    int rc = store_site_get(db, id, &old, e);
-    if (rc)
-        return rc;
-    new = old;
-    rc = read_body(req, BODY_PATCH, &new, e);
-    if (!rc)
-        rc = check_role_change(db, &old, &new, e);
-    if (!rc)
-        rc = check_overlaps(db, &new, e);
-    return rc ? rc : store_site_update(db, &new, e);
-}
-
-int sites_patch(struct app *app, struct http_request *req, struct http_response *res, struct err *e)
-{
-    struct hw_id id;
-    struct db *db;
-    int rc = http_request_param_id(req, 0, &id, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = change_end(app, db, change_site(db, req, &id, e), e);
-    return rc ? rc : reply(app, &id, 200, res, e);
-}
-
-static int delete_site(struct db *db, const struct hw_id *id, struct err *e)
-{
+    const struct store_site *s = row;
     char dependents[ERR_TEXT_MAX / 2];
-    int rc = store_site_dependents(db, id, dependents, sizeof dependents, e);
+    int rc = store_site_dependents(db, &s->id, dependents, sizeof dependents, e);
     if (!rc && dependents[0])
         rc = err_set(e, HW_ECONFLICT, "delete these first: %s", dependents);
-    return rc ? rc : store_site_delete(db, id, e);
+    return rc ? rc : store_site_delete(db, &s->id, e);
 }
 
-int sites_delete(struct app *app, struct http_request *req, struct http_response *res,
-                 struct err *e)
-{
-    struct hw_id id;
-    struct db *db;
-    int rc = http_request_param_id(req, 0, &id, e);
-    if (!rc)
-        rc = change_begin(app, &db, e);
-    if (rc)
-        return rc;
-    rc = change_end(app, db, delete_site(db, &id, e), e);
-    if (!rc)
-        http_response_empty(res, 204);
-    return rc;
-}
+const struct resource sites = {
+    .path = "/api/v1/sites",
+    .members = members,
+    .changes = members,
+    .size = sizeof(struct store_site),
+    .id = offsetof(struct store_site, id),
+    .common = offsetof(struct store_site, common),
+    .key = offsetof(struct store_site, name),
+    .planned = true,
+    .defaults = defaults,
+    .read = read_site,
+    .check = check_site,
+    .put = put_site,
+    .get = get_site,
+    .list = list_sites,
+    .insert = insert_site,
+    .update = update_site,
+    .remove = remove_site,
+};

@@ -20,6 +20,7 @@ struct http_route {
     enum http_role role;
     http_handler handler;
     size_t body_max; /* bytes; 0: the request has no body */
+    const void *arg; /* what the handler works on, where one serves several paths */
 };
 
 #define ROUTER_ALLOW_MAX 64

@@ -4,12 +4,12 @@
 #include <string.h>
 
 static const struct http_route table[] = {
-    {HTTP_PEOPLE, HTTP_GET, "/a", ROLE_PUBLIC, NULL, 0},
-    {HTTP_PEOPLE, HTTP_GET, "/a/{id}", ROLE_ADMIN, NULL, 0},
-    {HTTP_PEOPLE, HTTP_PATCH, "/a/{id}", ROLE_ADMIN, NULL, 9},
-    {HTTP_PEOPLE, HTTP_DELETE, "/a/{id}", ROLE_ADMIN, NULL, 0},
-    {HTTP_PEOPLE, HTTP_POST, "/a/{id}/b/{n}", ROLE_ADMIN, NULL, 0},
-    {HTTP_AGENTS, HTTP_GET, "/x", ROLE_AGENT, NULL, 0},
+    {HTTP_PEOPLE, HTTP_GET, "/a", ROLE_PUBLIC, NULL, 0, NULL},
+    {HTTP_PEOPLE, HTTP_GET, "/a/{id}", ROLE_ADMIN, NULL, 0, NULL},
+    {HTTP_PEOPLE, HTTP_PATCH, "/a/{id}", ROLE_ADMIN, NULL, 9, NULL},
+    {HTTP_PEOPLE, HTTP_DELETE, "/a/{id}", ROLE_ADMIN, NULL, 0, NULL},
+    {HTTP_PEOPLE, HTTP_POST, "/a/{id}/b/{n}", ROLE_ADMIN, NULL, 0, NULL},
+    {HTTP_AGENTS, HTTP_GET, "/x", ROLE_AGENT, NULL, 0, NULL},
 };
 #define TABLE (sizeof table / sizeof *table)
 
