@@ -5,7 +5,7 @@ import uuid
 
 import netns
 
-OFFER, ACCEPT, REFUSE = 1, 2, 8
+OFFER, ACCEPT, READY, REFUSE = 1, 2, 3, 8
 PORT = 4510
 
 
@@ -27,9 +27,18 @@ def offer(link, own, peer, boot, epoch=1_000_000):
     return struct.pack(">HH", OFFER, len(body)) + body
 
 
-def dial(ns, source, address, pair, ca_file, message, timeout=12):
+def ready(link, epoch):
+    body = link.bytes + struct.pack(">Q", epoch)
+    return struct.pack(">HH", READY, len(body)) + body
+
+
+def accepted_epoch(body):
+    return struct.unpack_from(">Q", body, 68)[0]
+
+
+def dial(ns, source, address, pair, ca_file, message, timeout=12, then=None):
     """What comes back after `message`: ("accept"|"refuse"|"message N", body), or ("closed", reason). A TLS 1.3
-    client learns of a refused certificate only by its first read."""
+    client learns of a refused certificate only by its first read. `then(body)` makes a last message."""
     try:
         raw = netns.connect(ns, (address, PORT), timeout, source)
     except OSError as error:
@@ -40,6 +49,8 @@ def dial(ns, source, address, pair, ca_file, message, timeout=12):
             head = read(tls, 4)
             kind, length = struct.unpack(">HH", head)
             body = read(tls, length)
+            if then:
+                tls.sendall(then(body))
             return {ACCEPT: "accept", REFUSE: "refuse"}.get(kind, f"message {kind}"), body
     except (OSError, EOFError) as error:
         return "closed", str(error)
