@@ -1,8 +1,10 @@
 #include "tests/unit/control/keying/pair.h"
 #include "common/clock.h"
 #include "tests/unit/control/keying/must.h"
+#include "tests/unit/suite.h"
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,7 +13,7 @@
 
 struct pair pair;
 
-bool pair_enter_namespace(void)
+static bool enter_namespace(void)
 {
     int flags = CLONE_NEWNET | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
     if (unshare(flags) != 0)
@@ -21,6 +23,16 @@ bool pair_enter_namespace(void)
     int rc = ioctl(fd, SIOCSIFFLAGS, &ifr);
     (void)close(fd);
     return rc == 0;
+}
+
+int pair_run(const char *suite, CU_TestInfo *tests)
+{
+    if (!enter_namespace()) {
+        (void)puts("no network namespace may be made here: not run");
+        return 77;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    return suite_run(suite, tests);
 }
 
 /* ---- one node ---- */

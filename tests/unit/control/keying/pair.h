@@ -9,6 +9,7 @@
 #include "agent/control/keying/keying.h"
 #include "tests/unit/control/keying/fake_dataplane.h"
 #include "tests/unit/control/keying/test_pki.h"
+#include <CUnit/Basic.h>
 
 #define PAIR_LOW_ADDRESS  "127.0.0.2"
 #define PAIR_HIGH_ADDRESS "127.0.0.3"
@@ -42,8 +43,9 @@ struct pair {
 
 extern struct pair pair;
 
-/* Once a process: an own network namespace with loopback up. False: not permitted here. */
-bool pair_enter_namespace(void);
+/* Runs the tests in a network namespace of their own with loopback up. The program's exit code: 77,
+ * which CTest takes for skipped, where none may be made. */
+int pair_run(const char *suite, CU_TestInfo *tests);
 
 /* Makes everything but the agents; change configs and settings, then start. */
 void pair_init(void);

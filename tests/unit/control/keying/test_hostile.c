@@ -8,8 +8,6 @@
 #include "tests/unit/control/keying/pair.h"
 #include <CUnit/Basic.h>
 #include <errno.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -655,37 +653,29 @@ static void test_out_of_descriptors(void)
 
 int main(void)
 {
-    if (!pair_enter_namespace()) {
-        (void)puts("no network namespace may be made here: not run");
-        return 77; /* CTest: skipped */
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
-    CU_initialize_registry();
-    CU_pSuite s = CU_add_suite("hostile", NULL, NULL);
-    CU_add_test(s, "out of descriptors", test_out_of_descriptors);
-    CU_add_test(s, "certificate of another CA", test_other_ca);
-    CU_add_test(s, "certificate of a third gateway", test_third_gateway);
-    CU_add_test(s, "expired certificate", test_expired);
-    CU_add_test(s, "trusted time", test_trusted_time);
-    CU_add_test(s, "revoked gateway", test_revoked);
-    CU_add_test(s, "revoked certificate", test_revoked_serial);
-    CU_add_test(s, "revoked while the agent was away", test_revoked_serial_after_restart);
-    CU_add_test(s, "ended while the agent was away", test_expiry_after_restart);
-    CU_add_test(s, "renewed certificate", test_renewal);
-    CU_add_test(s, "no certificate", test_no_certificate);
-    CU_add_test(s, "foreign address", test_foreign_address);
-    CU_add_test(s, "bad first messages", test_bad_first_messages);
-    CU_add_test(s, "unknown link", test_unknown_link);
-    CU_add_test(s, "flood of offers", test_offer_flood);
-    CU_add_test(s, "false boot id", test_false_boot);
-    CU_add_test(s, "derivation by hand", test_derivation);
-    CU_add_test(s, "noise inside TLS", test_noise_inside);
-    CU_add_test(s, "junk", test_junk);
-    CU_add_test(s, "silent connections of one address", test_crowd);
-    CU_add_test(s, "silent connections of many", test_flood);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    unsigned failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {
+        {"out of descriptors", test_out_of_descriptors},
+        {"certificate of another CA", test_other_ca},
+        {"certificate of a third gateway", test_third_gateway},
+        {"expired certificate", test_expired},
+        {"trusted time", test_trusted_time},
+        {"revoked gateway", test_revoked},
+        {"revoked certificate", test_revoked_serial},
+        {"revoked while the agent was away", test_revoked_serial_after_restart},
+        {"ended while the agent was away", test_expiry_after_restart},
+        {"renewed certificate", test_renewal},
+        {"no certificate", test_no_certificate},
+        {"foreign address", test_foreign_address},
+        {"bad first messages", test_bad_first_messages},
+        {"unknown link", test_unknown_link},
+        {"flood of offers", test_offer_flood},
+        {"false boot id", test_false_boot},
+        {"derivation by hand", test_derivation},
+        {"noise inside TLS", test_noise_inside},
+        {"junk", test_junk},
+        {"silent connections of one address", test_crowd},
+        {"silent connections of many", test_flood},
+        CU_TEST_INFO_NULL,
+    };
+    return pair_run("hostile", tests);
 }

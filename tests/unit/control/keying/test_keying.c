@@ -2,8 +2,6 @@
 #include "common/clock.h"
 #include "tests/unit/control/keying/pair.h"
 #include <CUnit/Basic.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 static struct node *const low = &pair.low, *const high = &pair.high;
@@ -452,35 +450,27 @@ static void test_no_udp(void)
 
 int main(void)
 {
-    if (!pair_enter_namespace()) {
-        (void)puts("no network namespace may be made here: not run");
-        return 77; /* CTest: skipped */
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
-    CU_initialize_registry();
-    CU_pSuite s = CU_add_suite("keying", NULL, NULL);
-    CU_add_test(s, "keys", test_keys);
-    CU_add_test(s, "rekey", test_rekey);
-    CU_add_test(s, "limits told by the dataplane", test_limits);
-    CU_add_test(s, "soft limit of time", test_soft_seconds);
-    CU_add_test(s, "collision", test_collision);
-    CU_add_test(s, "agent restart adopts", test_agent_restart);
-    CU_add_test(s, "new dataplane", test_new_dataplane);
-    CU_add_test(s, "peer behind NAT", test_nat);
-    CU_add_test(s, "terms", test_terms);
-    CU_add_test(s, "other ports", test_other_ports);
-    CU_add_test(s, "keys that nothing answers by", test_silence);
-    CU_add_test(s, "no suite in common", test_no_common_suite);
-    CU_add_test(s, "dataplane refuses", test_dataplane_refuses);
-    CU_add_test(s, "MTU", test_mtu);
-    CU_add_test(s, "narrow underlay", test_narrow);
-    CU_add_test(s, "disabled link", test_disabled);
-    CU_add_test(s, "no UDP", test_no_udp);
-    CU_add_test(s, "connection lost anywhere", test_loss_everywhere);
-    CU_add_test(s, "agent dies anywhere", test_crash_everywhere);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    unsigned failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {
+        {"keys", test_keys},
+        {"rekey", test_rekey},
+        {"limits told by the dataplane", test_limits},
+        {"soft limit of time", test_soft_seconds},
+        {"collision", test_collision},
+        {"agent restart adopts", test_agent_restart},
+        {"new dataplane", test_new_dataplane},
+        {"peer behind NAT", test_nat},
+        {"terms", test_terms},
+        {"other ports", test_other_ports},
+        {"keys that nothing answers by", test_silence},
+        {"no suite in common", test_no_common_suite},
+        {"dataplane refuses", test_dataplane_refuses},
+        {"MTU", test_mtu},
+        {"narrow underlay", test_narrow},
+        {"disabled link", test_disabled},
+        {"no UDP", test_no_udp},
+        {"connection lost anywhere", test_loss_everywhere},
+        {"agent dies anywhere", test_crash_everywhere},
+        CU_TEST_INFO_NULL,
+    };
+    return pair_run("keying", tests);
 }

@@ -6,12 +6,11 @@
 #include "tests/unit/control/keying/pair.h"
 #include <CUnit/Basic.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEDS      8
+#define SEEDS      24
 #define SEEDS_LONG 200
 
 static struct node *const low = &pair.low, *const high = &pair.high;
@@ -107,17 +106,9 @@ static void test_random_lives(void)
 
 int main(void)
 {
-    if (!pair_enter_namespace()) {
-        (void)puts("no network namespace may be made here: not run");
-        return 77; /* CTest: skipped */
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
-    CU_initialize_registry();
-    CU_pSuite s = CU_add_suite("lives", NULL, NULL);
-    CU_add_test(s, "random lives", test_random_lives);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    unsigned failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {
+        {"random lives", test_random_lives},
+        CU_TEST_INFO_NULL,
+    };
+    return pair_run("lives", tests);
 }
