@@ -13,6 +13,7 @@ MAY_INCLUDE = {
     "agent/dataplane": ("agent/dataplane/", "common/"),
     "agent/control": ("agent/control/", "common/"),
     "agent/launcher": ("agent/launcher/", "common/"),
+    "controller/cli": ("controller/cli/", "common/"),
     "controller": ("controller/", "common/"),
 }
 # Parts of common that only its second library has (they need JSON, TLS or HTTP).

@@ -14,7 +14,8 @@ TOPOLOGY = None
 BUILD = daemons.ROOT / "build" / "release"
 
 FILES = [
-    "usr/bin/hawser-controller", "usr/bin/hawser-agent", "usr/bin/hawser-dataplane",
+    "usr/bin/hawser-controller", "usr/bin/hawser-agent", "usr/bin/hawser-dataplane", "usr/bin/hawserctl",
+    "usr/share/man/man1/hawserctl.1", "usr/share/bash-completion/completions/hawserctl",
     "usr/bin/hawser-dataplane-launch",
     "usr/lib/systemd/system/hawser-controller.service", "usr/lib/systemd/system/hawser-agent.service",
     "usr/lib/systemd/system/hawser-dataplane.service",
@@ -29,6 +30,7 @@ LINKS = {
     "hawser-agent": {"libcurl", "libjson-c", "libssl", "libcrypto", "libmnl", "libnftables"},
     "hawser-dataplane": {"libIPSec_MB", "libcrypto", "libseccomp"},
     "hawser-dataplane-launch": {"libjson-c"},
+    "hawserctl": {"libcurl", "libjson-c", "libssl", "libcrypto"},
 }
 
 

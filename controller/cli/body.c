@@ -1,0 +1,294 @@
+#include "controller/cli/body.h"
+#include "common/clock.h"
+#include "common/ipaddr.h"
+#include "controller/cli/api.h"
+#include "controller/cli/names.h"
+#include "controller/cli/options.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_ITEM_MAX 256
+
+static int wrong(struct cli *c, const struct flag *f, const char *value, const char *why)
+{
+    return cli_fail(c, CLI_USAGE, "--%s %s: %s", f->name, value, why);
+}
+
+bool body_duration(const char *text, uint64_t *out)
+{
+    static const char units[] = "smhd";
+    static const uint64_t seconds[] = {1, 60, 3600, 86400};
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : units;
+    if (!isdigit((unsigned char)text[0]) || errno || !unit || (*end && end[1]) || n > 1000000000)
+        return false;
+    *out = n * seconds[unit - units];
+    return true;
+}
+
+static int put_word(struct cli *c, struct json_writer *w, const struct flag *f, const char *key,
+                    const char *value)
+{
+    struct strbuf all = STRBUF_INIT;
+    for (const char *const *word = f->words; *word; word++) {
+        if (strcmp(*word, value) == 0) {
+            strbuf_done(&all);
+            json_put_str(w, key, value);
+            return CLI_OK;
+        }
+        strbuf_printf(&all, "%s%s", all.len ? ", " : "must be one of ", *word);
+    }
+    int rc = wrong(c, f, value, strbuf_str(&all));
+    strbuf_done(&all);
+    return rc;
+}
+
+static int put_number(struct cli *c, struct json_writer *w, const struct flag *f, const char *key,
+                      const char *value)
+{
+    char *end;
+    errno = 0;
+    if (f->type == FLAG_NUMBER) {
+        double d = strtod(value, &end);
+        if (end == value || *end || errno)
+            return wrong(c, f, value, "is no number");
+        json_put_double(w, key, d);
+        return CLI_OK;
+    }
+    unsigned long long n = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)value[0]) || *end || errno)
+        return wrong(c, f, value, "is no whole number");
+    json_put_uint(w, key, n);
+    return CLI_OK;
+}
+
+static int put_time(struct cli *c, struct json_writer *w, const struct flag *f, const char *key,
+                    const char *value)
+{
+    char text[CLOCK_TEXT_MAX];
+    uint64_t seconds;
+    if (f->type == FLAG_DURATION) {
+        if (!body_duration(value, &seconds))
+            return wrong(c, f, value, "is no duration, such as 90, 30m, 24h or 7d");
+        json_put_uint(w, key, seconds);
+        return CLI_OK;
+    }
+    if (body_duration(value, &seconds))
+        value = clock_text(clock_wall_s() + (int64_t)seconds, text);
+    json_put_str(w, key, value);
+    return CLI_OK;
+}
+
+/* Calls `put` for each part between commas. */
+static int each_item(struct cli *c, struct json_writer *w, const struct flag *f, const char *value,
+                     int (*put)(struct cli *c, struct json_writer *w, const struct flag *f,
+                                const char *item))
+{
+    int rc = CLI_OK;
+    while (*value && !rc) {
+        char item[LIST_ITEM_MAX];
+        size_t len = strcspn(value, ",");
+        if (len >= sizeof item)
+            return wrong(c, f, value, "is too long");
+        memcpy(item, value, len);
+        item[len] = '\0';
+        if (len > 0)
+            rc = put(c, w, f, item);
+        value += len + (value[len] == ',');
+    }
+    return rc;
+}
+
+static int put_item(struct cli *c, struct json_writer *w, const struct flag *f, const char *item)
+{
+    (void)c;
+    (void)f;
+    json_put_str(w, NULL, item);
+    return CLI_OK;
+}
+
+/* Addresses that nobody routes on the internet: RFC 1918, 6598, 4193. */
+static bool is_private(const struct ipaddr *a)
+{
+    static const char *const pools[] = {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",
+                                        "100.64.0.0/10", "fc00::/7"};
+    struct prefix p;
+    for (size_t i = 0; i < sizeof pools / sizeof *pools; i++)
+        if (prefix_parse(pools[i], &p, NULL) == HW_OK && prefix_contains(&p, a))
+            return true;
+    return false;
+}
+
+static int put_endpoint(struct cli *c, struct json_writer *w, const struct flag *f,
+                        const char *item)
+{
+    char address[LIST_ITEM_MAX];
+    struct ipaddr a;
+    size_t len = strcspn(item, "/");
+    memcpy(address, item, len);
+    address[len] = '\0';
+    if (ipaddr_parse(address, &a) != HW_OK)
+        return wrong(c, f, item, "is no address");
+    bool private = is_private(&a), reachable = true;
+    for (const char *p = item + len; *p;) {
+        size_t n = strcspn(p + 1, "/");
+        if (n == 7 && memcmp(p + 1, "private", n) == 0)
+        private = true;
+        else if (n == 6 && memcmp(p + 1, "public", n) == 0) private = false;
+        else if (n == 11 && memcmp(p + 1, "unreachable", n) == 0) reachable = false;
+        else return wrong(c, f, item, "must be ADDRESS[/private|/public][/unreachable]");
+        p += n + 1;
+    }
+    json_open_object(w, NULL);
+    json_put_str(w, "address", address);
+    json_put_uint(w, "family", a.family);
+    json_put_str(w, "scope", private ? "private" : "public");
+    json_put_bool(w, "reachable", reachable);
+    json_close(w);
+    return CLI_OK;
+}
+
+static int put_ref(struct cli *c, struct json_writer *w, const struct flag *f, const char *key,
+                   const char *value)
+{
+    char id[ID_TEXT_MAX];
+    int rc = names_resolve(c, f->ref, NULL, value, id);
+    if (!rc)
+        json_put_str(w, key, id);
+    return rc;
+}
+
+int body_put(struct cli *c, struct json_writer *w, const struct flag *f, const char *key,
+             const char *value)
+{
+    int rc = CLI_OK;
+    if (strcmp(value, "null") == 0) {
+        json_put_null(w, key);
+        return CLI_OK;
+    }
+    switch (f->type) {
+    case FLAG_WORD:
+        return put_word(c, w, f, key, value);
+    case FLAG_UINT:
+    case FLAG_NUMBER:
+        return put_number(c, w, f, key, value);
+    case FLAG_BOOL:
+        json_put_bool(w, key, strcmp(value, "true") == 0);
+        return strcmp(value, "true") && strcmp(value, "false")
+                   ? wrong(c, f, value, "must be true or false")
+                   : CLI_OK;
+    case FLAG_LIST:
+    case FLAG_ENDPOINTS:
+        json_open_array(w, key);
+        rc = each_item(c, w, f, value, f->type == FLAG_LIST ? put_item : put_endpoint);
+        json_close(w);
+        return rc;
+    case FLAG_REF:
+        return put_ref(c, w, f, key, value);
+    case FLAG_TIME:
+    case FLAG_DURATION:
+        return put_time(c, w, f, key, value);
+    case FLAG_TEXT:
+    case FLAG_SWITCH:
+        break;
+    }
+    json_put_str(w, key, value);
+    return CLI_OK;
+}
+
+/* Length of the object's name in "liveness.missed"; 0: the member stands at the top. */
+static size_t object_of(const char *member)
+{
+    size_t len = strcspn(member, ".");
+    return member[len] ? len : 0;
+}
+
+/* The verb's rows in their order: members of one object stand beside each other there. */
+static int put_all(struct cli *c, struct json_writer *w, const struct args *a,
+                   const struct flag *flags)
+{
+    const char *open = NULL;
+    size_t open_len = 0;
+    int rc = CLI_OK;
+    for (const struct flag *f = flags; !rc && f && f->name; f++) {
+        const char *value = f->member ? args_value(a, f->name) : NULL;
+        size_t len = value ? object_of(f->member) : 0;
+        if (!value)
+            continue;
+        if (open && (len != open_len || memcmp(open, f->member, len) != 0)) {
+            json_close(w);
+            open = NULL;
+        }
+        if (len > 0 && !open) {
+            char key[64];
+            (void)snprintf(key, sizeof key, "%.*s", (int)len, f->member);
+            json_open_object(w, key);
+            open = f->member;
+            open_len = len;
+        }
+        rc = body_put(c, w, f, f->member + (len ? len + 1 : 0), value);
+    }
+    if (open)
+        json_close(w);
+    return rc;
+}
+
+static int read_file(struct cli *c, const char *path, char **out)
+{
+    struct json_object *doc;
+    struct err e = {0};
+    size_t len;
+    int rc = options_read(c, path, HW_REQUEST_BODY_MAX, out, &len);
+    if (rc)
+        return rc;
+    if (json_parse(*out, len, HW_REQUEST_BODY_MAX, &doc, &e)) {
+        free(*out);
+        *out = NULL;
+        return cli_fail(c, CLI_USAGE, "%s: %s", strcmp(path, "-") ? path : "standard input",
+                        e.text);
+    }
+    json_free(doc);
+    return CLI_OK;
+}
+
+int body_make(struct cli *c, const struct args *a, const struct flag *flags, char **out)
+{
+    struct json_writer w;
+    *out = NULL;
+    if (a->file)
+        return read_file(c, a->file, out);
+    if (a->n_flags == 0)
+        return CLI_OK;
+    json_writer_init(&w);
+    int rc = put_all(c, &w, a, flags);
+    if (rc) {
+        json_writer_done(&w);
+        return rc;
+    }
+    *out = json_finish(&w, NULL);
+    return *out ? CLI_OK : cli_no_memory(c);
+}
+
+int body_query(struct cli *c, const struct args *a, struct strbuf *path)
+{
+    for (size_t i = 0; i < a->n_flags; i++) {
+        const struct flag *f = a->flags[i].flag;
+        char id[ID_TEXT_MAX];
+        const char *value = a->flags[i].value;
+        if (!f->member)
+            continue;
+        if (f->type == FLAG_REF) {
+            int rc = names_resolve(c, f->ref, NULL, value, id);
+            if (rc)
+                return rc;
+            value = id;
+        }
+        api_query(path, f->member, value);
+    }
+    return CLI_OK;
+}

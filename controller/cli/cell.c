@@ -1,0 +1,200 @@
+#include "controller/cli/cell.h"
+#include "common/clock.h"
+#include "controller/cli/names.h"
+#include "controller/cli/visible.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LIST_SHOWN 3
+
+void cell_span(struct strbuf *out, int64_t seconds)
+{
+    static const struct {
+        int64_t from, unit;
+        const char *name;
+    } units[] = {{2 * 86400, 86400, "d"}, {2 * 3600, 3600, "h"}, {120, 60, "min"}, {0, 1, "s"}};
+    size_t i = 0;
+    if (seconds < 0)
+        seconds = 0;
+    while (seconds < units[i].from)
+        i++;
+    strbuf_printf(out, "%" PRId64 " %s", seconds / units[i].unit, units[i].name);
+}
+
+/* Three significant digits and a prefix, by steps of `base`. */
+static void scaled(struct strbuf *out, double v, double base, const char *const *prefixes, size_t n,
+                   const char *unit)
+{
+    size_t i = 0;
+    while (i + 1 < n && fabs(v) >= base * 0.9995) {
+        v /= base;
+        i++;
+    }
+    int decimals = i == 0 || fabs(v) >= 99.95 ? 0 : fabs(v) >= 9.995 ? 1 : 2;
+    strbuf_printf(out, "%.*f %s%s", decimals, v, prefixes[i], unit);
+}
+
+void cell_scaled(struct strbuf *out, double v, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
+    scaled(out, v, 1000, prefixes, 6, unit);
+}
+
+void cell_bytes(struct strbuf *out, double v)
+{
+    static const char *const prefixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+    scaled(out, v, 1024, prefixes, 6, "B");
+}
+
+int64_t cell_age(const struct json_at *time)
+{
+    int64_t at;
+    if (json_kind(time) != JSON_KIND_STRING || clock_parse(json_plain(time), &at) != HW_OK)
+        return INT64_MIN;
+    return clock_wall_s() - at;
+}
+
+/* The controller's own `age_seconds` beside the time counts before this machine's clock. */
+static void add_age(const struct column *col, const struct json_at *item, const struct json_at *v,
+                    struct strbuf *out)
+{
+    char path[128];
+    struct json_at age;
+    const char *dot = strrchr(col->path, '.');
+    int len = dot ? (int)(dot - col->path) + 1 : 0;
+    int64_t seconds = cell_age(v);
+    (void)snprintf(path, sizeof path, "%.*sage_seconds", len, col->path);
+    if (json_find(item, path, &age) && json_kind(&age) == JSON_KIND_NUMBER)
+        seconds = (int64_t)json_number(&age, 0);
+    if (seconds == INT64_MIN) {
+        strbuf_puts(out, "never");
+        return;
+    }
+    cell_span(out, seconds);
+    strbuf_puts(out, " ago");
+}
+
+static void add_left(const struct json_at *v, struct strbuf *out)
+{
+    int64_t seconds = cell_age(v);
+    if (seconds == INT64_MIN) {
+        strbuf_puts(out, "never");
+        return;
+    }
+    strbuf_puts(out, seconds < 0 ? "in " : "");
+    cell_span(out, seconds < 0 ? -seconds : seconds);
+    strbuf_puts(out, seconds < 0 ? "" : " ago");
+}
+
+static void add_list(const struct cli *c, const struct json_at *v, struct strbuf *out)
+{
+    size_t n = json_length(v), shown = c->output == CLI_WIDE || n <= LIST_SHOWN ? n : LIST_SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        struct json_at item = json_element(v, i);
+        strbuf_puts(out, i ? "," : "");
+        visible_text(out, json_plain(&item));
+    }
+    if (shown < n)
+        strbuf_printf(out, ",+%zu", n - shown);
+    if (n == 0)
+        strbuf_puts(out, "-");
+}
+
+static void add_number(enum cell_kind kind, double v, struct strbuf *out)
+{
+    if (kind == CELL_RATE)
+        cell_scaled(out, v, "bit/s");
+    else if (kind == CELL_BYTES)
+        cell_bytes(out, v);
+    else if (kind == CELL_RATIO)
+        strbuf_printf(out, v > 0 && v < 0.0995 ? "%.1f %%" : "%.0f %%", v * 100);
+    else
+        strbuf_printf(out, v < 10 ? "%.2f ms" : "%.0f ms", v);
+}
+
+static void add_of(const struct column *col, const struct json_at *item, const struct json_at *v,
+                   struct strbuf *out)
+{
+    struct json_at second;
+    visible_text(out, json_plain(v));
+    if (json_find(item, col->second, &second)) {
+        strbuf_puts(out, " of ");
+        visible_text(out, json_plain(&second));
+    }
+}
+
+void cell_text(struct cli *c, const struct column *col, const struct json_at *item,
+               struct strbuf *out)
+{
+    struct json_at v;
+    bool there = json_find(item, col->path, &v);
+    enum json_kind kind = there ? json_kind(&v) : JSON_KIND_NULL;
+    if (kind == JSON_KIND_NULL && col->kind != CELL_AGE && col->kind != CELL_LEFT) {
+        strbuf_puts(out, "-");
+        return;
+    }
+    switch (col->kind) {
+    case CELL_REF:
+        visible_text(out, names_of(c, col->ref, json_plain(&v)));
+        return;
+    case CELL_LIST:
+        add_list(c, &v, out);
+        return;
+    case CELL_BOOL:
+        strbuf_puts(out, strcmp(json_plain(&v), "true") == 0 ? "yes" : "no");
+        return;
+    case CELL_AGE:
+        add_age(col, item, &v, out);
+        return;
+    case CELL_LEFT:
+        add_left(&v, out);
+        return;
+    case CELL_RATE:
+    case CELL_BYTES:
+    case CELL_RATIO:
+    case CELL_MS:
+        add_number(col->kind, json_number(&v, 0), out);
+        return;
+    case CELL_OF:
+        add_of(col, item, &v, out);
+        return;
+    case CELL_COUNT:
+        strbuf_printf(out, "%zu", json_length(&v));
+        return;
+    case CELL_TEXT:
+    case CELL_STATE:
+        break;
+    }
+    visible_text(out, json_plain(&v)[0] ? json_plain(&v) : "-");
+}
+
+enum cell_colour cell_colour(const struct column *col, const char *text)
+{
+    static const struct {
+        const char *word;
+        enum cell_colour colour;
+    } words[] = {
+        {"up", COLOUR_GOOD},       {"applied", COLOUR_GOOD},  {"succeeded", COLOUR_GOOD},
+        {"degraded", COLOUR_WARN}, {"pending", COLOUR_WARN},  {"queued", COLOUR_WARN},
+        {"running", COLOUR_WARN},  {"down", COLOUR_BAD},      {"failed", COLOUR_BAD},
+        {"revoked", COLOUR_BAD},   {"expired", COLOUR_BAD},   {"unknown", COLOUR_DIM},
+        {"disabled", COLOUR_DIM},  {"cancelled", COLOUR_DIM},
+    };
+    for (size_t i = 0; col->kind == CELL_STATE && i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].word, text) == 0)
+            return words[i].colour;
+    return COLOUR_NONE;
+}
+
+const char *cell_begin(const struct cli *c, enum cell_colour colour)
+{
+    static const char *const codes[] = {"", "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[2m"};
+    return c->colour ? codes[colour] : "";
+}
+
+const char *cell_end(const struct cli *c, enum cell_colour colour)
+{
+    return c->colour && colour != COLOUR_NONE ? "\x1b[0m" : "";
+}

@@ -1,0 +1,20 @@
+/* Names of objects and their ids, both ways. Each kind is fetched once in a run. */
+#ifndef HAWSER_CONTROLLER_CLI_NAMES_H
+#define HAWSER_CONTROLLER_CLI_NAMES_H
+
+#include "common/id.h"
+#include "controller/cli/noun.h"
+
+void names_free(struct names *n);
+/* Forgets all, so that the next look-up asks again. */
+void names_reset(struct cli *c);
+
+/* The id of what people call `text`; an id stands for itself. `path` is the noun's, with its parent
+ * filled in; NULL: the noun's own. */
+int names_resolve(struct cli *c, const struct noun *n, const char *path, const char *text,
+                  char out[ID_TEXT_MAX]);
+/* What people call the object, or the id itself when nobody knows it. Never fails: a look-up that
+ * does leaves the id. Borrowed until the next reset. */
+const char *names_of(struct cli *c, const struct noun *n, const char *id);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * The command line as tables: a noun is one kind of object of the API with its columns and verbs, a
+ * verb has its flags. Parsing, help, completion, the manual and the tests all read these rows. A
+ * new resource is a file noun_NAME.c with three tables and a line in nouns.c.
+ */
+#ifndef HAWSER_CONTROLLER_CLI_NOUN_H
+#define HAWSER_CONTROLLER_CLI_NOUN_H
+
+#include "controller/cli/cli.h"
+
+struct noun;
+struct verb;
+struct args;
+
+enum flag_type {
+    FLAG_TEXT,
+    FLAG_WORD, /* one of `words` */
+    FLAG_UINT,
+    FLAG_NUMBER,
+    FLAG_BOOL,      /* true or false; alone it is true */
+    FLAG_LIST,      /* texts, separated by commas */
+    FLAG_REF,       /* name or id of an object of `ref` */
+    FLAG_TIME,      /* RFC 3339, or from now on: 24h, 7d */
+    FLAG_DURATION,  /* seconds: 90, 30m, 24h, 7d */
+    FLAG_ENDPOINTS, /* ADDRESS[/private|/public][/unreachable],… */
+    FLAG_SWITCH,    /* takes no value; for the verb itself, never sent */
+};
+
+struct flag {
+    const char *name;   /* without the dashes */
+    const char *member; /* of the body ("liveness.missed") or the query; NULL: not sent */
+    enum flag_type type;
+    const char *help;
+    const char *const *words;
+    const struct noun *ref;
+};
+
+enum verb_arg {
+    ARG_NONE,
+    ARG_OBJECT, /* NAME|ID of the noun */
+    ARG_WORDS,  /* verb->words of them; the verb reads them itself */
+};
+
+enum verb_shows {
+    SHOWS_NOTHING, /* but a line that it is done */
+    SHOWS_LIST,
+    SHOWS_ROW,
+    SHOWS_DETAIL,
+};
+
+struct verb {
+    const char *name;
+    const char *summary;
+    const char *example; /* what follows "hawserctl " */
+    enum verb_arg arg;
+    enum verb_shows shows;
+    const char *method;           /* of the request; NULL: `run` makes its own */
+    const char *suffix;           /* of the path, behind the object's id; or NULL */
+    const struct flag *flags;     /* up to a row without a name; or NULL */
+    const char *required;         /* names of flags, separated by spaces; or NULL */
+    const char *operands;         /* "FROM TO" of ARG_WORDS */
+    const struct column *columns; /* instead of the noun's; or NULL */
+    bool confirm;                 /* asks before it */
+    bool offline;                 /* talks to nobody */
+    /* Instead of the one request that the rows above describe. */
+    int (*run)(struct cli *c, const struct noun *n, const struct verb *v, struct args *a);
+};
+
+enum cell_kind {
+    CELL_TEXT,
+    CELL_REF,   /* id of an object of `ref`: its name */
+    CELL_LIST,  /* array of texts; the first three of them, unless wide */
+    CELL_BOOL,  /* yes or no */
+    CELL_STATE, /* in its colour */
+    CELL_AGE,   /* of a time: "12 s ago" */
+    CELL_LEFT,  /* until a time: "in 23 h" */
+    CELL_RATE,  /* bit/s */
+    CELL_BYTES,
+    CELL_RATIO, /* as per cent */
+    CELL_MS,
+    CELL_OF,    /* "8 of 8": path and `second` */
+    CELL_COUNT, /* elements of an array */
+};
+
+struct column {
+    const char *header;
+    const char *path; /* "status.state" */
+    enum cell_kind kind;
+    bool wide; /* only with -o wide */
+    const struct noun *ref;
+    const char *second;
+};
+
+struct noun {
+    const char *name, *title; /* "site", "Networks with their prefixes" */
+    const char *path;         /* "/api/v1/sites"; with a parent "/api/v1/rulesets/%s/rules" */
+    const struct noun *parent;
+    const struct column *columns; /* up to a row without a header */
+    const struct verb *verbs;     /* up to a row without a name */
+    /* Writes what people call an object into `out` (nothing: only its id names it). NULL: its
+     * member `name`. */
+    int (*label)(struct cli *c, const struct json_at *item, struct strbuf *out);
+    bool short_names; /* the part of a label behind its slash will do */
+};
+
+#endif

@@ -1,0 +1,161 @@
+#include "controller/cli/api.h"
+#include "controller/cli/args.h"
+#include "controller/cli/body.h"
+#include "controller/cli/nouns.h"
+#include "controller/cli/table.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const formats[] = {"token", "shell", "cloud-init", NULL};
+
+static const struct flag create_flags[] = {
+    {"site", "site_id", FLAG_REF, "where the gateway stands", NULL, &noun_site},
+    {"gateway-name", "gateway_name", FLAG_TEXT, "only this gateway may enrol", NULL, NULL},
+    {"size", "size", FLAG_TEXT, "instance size of the gateway", NULL, NULL},
+    {"max-uses", "max_uses", FLAG_UINT, "how many gateways may enrol by it", NULL, NULL},
+    {"expires-in", "expires_in_seconds", FLAG_DURATION, "24h when absent", NULL, NULL},
+    {"format", NULL, FLAG_WORD, "print this alone", formats, NULL},
+    {NULL, NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct flag set_flags[] = {
+    {"expires-at", "expires_at", FLAG_TIME, "when it ends", NULL, NULL},
+    {NULL, NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct flag filters[] = {
+    {"site", "site_id", FLAG_REF, "only those of this site", NULL, &noun_site},
+    {NULL, NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct column columns[] = {
+    {"ID", "id", CELL_TEXT, false, NULL, NULL},
+    {"SITE", "site_id", CELL_REF, false, &noun_site, NULL},
+    {"GATEWAY", "gateway_name", CELL_TEXT, false, NULL, NULL},
+    {"USES", "uses", CELL_OF, false, NULL, "max_uses"},
+    {"ENDS", "expires_at", CELL_LEFT, false, NULL, NULL},
+    {"SIZE", "size", CELL_TEXT, true, NULL, NULL},
+    {"MADE", "created_at", CELL_AGE, true, NULL, NULL},
+    {NULL, NULL, 0, false, NULL, NULL},
+};
+
+static const char shell_lines[] =
+    "install -o hawser-agent -g hawser -m 600 /dev/stdin /etc/hawser/token <<'END'\n"
+    "%s\n"
+    "END\n"
+    "systemctl enable --now hawser-dataplane hawser-agent\n"
+    "hawser-agent status\n";
+
+static const char cloud_init_lines[] = "#cloud-config\n"
+                                       "write_files:\n"
+                                       "  - path: /etc/hawser/token\n"
+                                       "    permissions: '0600'\n"
+                                       "    owner: hawser-agent:hawser\n"
+                                       "    content: '%s'\n"
+                                       "runcmd:\n"
+                                       "  - systemctl enable --now hawser-dataplane hawser-agent\n";
+
+/* Fills the one hole of a text. */
+static void put_lines(struct strbuf *out, const char *lines, const char *token)
+{
+    const char *hole = strstr(lines, "%s");
+    strbuf_add(out, lines, (size_t)(hole - lines));
+    strbuf_puts(out, token);
+    strbuf_puts(out, hole + 2);
+}
+
+static int show(struct cli *c, const struct json_at *made, const char *format)
+{
+    struct json_at token;
+    if (c->output == CLI_JSON && !format)
+        return cli_put_json(c, made);
+    /* It goes into a shell: nothing but the alphabet of tokens may stand in it. */
+    if (!json_find(made, "token", &token) || strncmp(json_plain(&token), "hwt1.", 5) != 0 ||
+        json_plain(&token)[strspn(json_plain(&token), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkl"
+                                                      "mnopqrstuvwxyz0123456789-_.")])
+        return cli_fail(c, CLI_FAILED, "the answer holds no enrolment token");
+    if (format && strcmp(format, "token") == 0) {
+        strbuf_printf(&c->out, "%s\n", json_plain(&token));
+    } else if (format) {
+        put_lines(&c->out, strcmp(format, "shell") ? cloud_init_lines : shell_lines,
+                  json_plain(&token));
+    } else {
+        int rc = table_print_one(c, columns, made);
+        if (rc)
+            return rc;
+        strbuf_puts(&c->out, "\nThe token is shown this once. On the gateway, as root:\n\n");
+        put_lines(&c->out, shell_lines, json_plain(&token));
+    }
+    return CLI_OK;
+}
+
+static int create(struct cli *c, const struct noun *n, const struct verb *v, struct args *a)
+{
+    struct api_reply reply = {0};
+    char *body;
+    const char *format = args_value(a, "format");
+    int rc = body_make(c, a, v->flags, &body);
+    rc = rc ? rc : api_call(c, "POST", n->path, body, &reply);
+    if (!rc) {
+        const struct json_at made = json_root(reply.json);
+        rc = show(c, &made, format);
+    }
+    api_reply_done(&reply);
+    free(body);
+    return rc;
+}
+
+static const struct verb verbs[] = {
+    {.name = "list",
+     .summary = "Lists the enrolment tokens, without the tokens themselves",
+     .example = "token list --site branch",
+     .shows = SHOWS_LIST,
+     .method = "GET",
+     .flags = filters},
+    {.name = "show",
+     .summary = "Shows an enrolment token whole, without the token itself",
+     .example = "token show 5f1c2d3e-4b5a-4697-8877-665544332211",
+     .arg = ARG_OBJECT,
+     .shows = SHOWS_DETAIL,
+     .method = "GET"},
+    {.name = "create",
+     .summary = "Creates an enrolment token and prints what the new machine needs",
+     .example = "token create --site branch --gateway-name gw-branch-1 --format cloud-init",
+     .shows = SHOWS_ROW,
+     .method = "POST",
+     .flags = create_flags,
+     .required = "site",
+     .run = create},
+    {.name = "set",
+     .summary = "Changes when an enrolment token ends",
+     .example = "token set 5f1c2d3e-4b5a-4697-8877-665544332211 --expires-at 7d",
+     .arg = ARG_OBJECT,
+     .shows = SHOWS_ROW,
+     .method = "PATCH",
+     .flags = set_flags},
+    {.name = "delete",
+     .summary = "Deletes an enrolment token; who has enrolled by it stays",
+     .example = "token delete 5f1c2d3e-4b5a-4697-8877-665544332211",
+     .arg = ARG_OBJECT,
+     .shows = SHOWS_NOTHING,
+     .method = "DELETE"},
+    {.name = NULL},
+};
+
+/* Tokens have no names. */
+static int label(struct cli *c, const struct json_at *item, struct strbuf *out)
+{
+    (void)c;
+    (void)item;
+    (void)out;
+    return CLI_OK;
+}
+
+const struct noun noun_token = {
+    .name = "token",
+    .title = "Enrolment tokens: what a new gateway enrols with",
+    .path = "/api/v1/enrolment-tokens",
+    .columns = columns,
+    .verbs = verbs,
+    .label = label,
+};

@@ -1,0 +1,24 @@
+/* All nouns. */
+#ifndef HAWSER_CONTROLLER_CLI_NOUNS_H
+#define HAWSER_CONTROLLER_CLI_NOUNS_H
+
+#include "controller/cli/noun.h"
+
+extern const struct noun noun_connection, noun_gateway, noun_link, noun_revision, noun_site,
+    noun_token;
+
+/* NULL-terminated, in the order of the help. */
+extern const struct noun *const nouns[];
+
+/* NULL: none of this name. */
+const struct noun *nouns_find(const char *name);
+const struct verb *nouns_verb(const struct noun *n, const char *name);
+/* Flag of the verb by its name of `len` bytes, or NULL. */
+const struct flag *nouns_flag(const struct verb *v, const char *name, size_t len);
+bool nouns_requires(const struct verb *v, const struct flag *f);
+/* The verb takes --file in place of its flags. */
+bool nouns_takes_file(const struct verb *v);
+/* The noun whose id stands in a member of this name; NULL: none. */
+const struct noun *nouns_of_member(const char *member);
+
+#endif

@@ -1,0 +1,198 @@
+#include "controller/cli/status.h"
+#include "controller/cli/api.h"
+#include "controller/cli/args.h"
+#include "controller/cli/cell.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/names.h"
+#include "controller/cli/nouns.h"
+#include "controller/cli/table.h"
+#include "controller/cli/visible.h"
+#include <string.h>
+
+static const struct column gateway_columns[] = {
+    {"GATEWAY", "name", CELL_TEXT, false, NULL, NULL},
+    {"SITE", "site_id", CELL_REF, false, &noun_site, NULL},
+    {"STATE", "status.state", CELL_STATE, false, NULL, NULL},
+    {"SEEN", "status.observed_at", CELL_AGE, false, NULL, NULL},
+    {"SENT", "telemetry.goodput_tx_bps", CELL_RATE, false, NULL, NULL},
+    {"RECEIVED", "telemetry.goodput_rx_bps", CELL_RATE, false, NULL, NULL},
+    {"IN FORCE", "revisions.in_force", CELL_OF, false, NULL, "revisions.config"},
+    {"REASON", "status.reason", CELL_TEXT, false, NULL, NULL},
+    {NULL, NULL, 0, false, NULL, NULL},
+};
+
+static const struct column link_columns[] = {
+    {"LINK", "gateway_a_id", CELL_REF, false, &noun_gateway, NULL},
+    {"WITH", "gateway_b_id", CELL_REF, false, &noun_gateway, NULL},
+    {"STATE", "status.state", CELL_STATE, false, NULL, NULL},
+    {"TUNNELS UP", "status.tunnels_up", CELL_OF, false, NULL, "status.tunnels_total"},
+    {"SEEN", "status.observed_at", CELL_AGE, false, NULL, NULL},
+    {"REASON", "status.reason", CELL_TEXT, false, NULL, NULL},
+    {NULL, NULL, 0, false, NULL, NULL},
+};
+
+/* Adds "name": and what the controller answers to a document. */
+static int add_answer(struct cli *c, struct strbuf *doc, const char *name, const char *path)
+{
+    struct api_reply reply = {0};
+    int rc = api_call(c, "GET", path, NULL, &reply);
+    const struct json_at top = json_root(reply.json);
+    if (!rc)
+        strbuf_printf(doc, "%s\"%s\":%s", doc->len > 1 ? "," : "", name, json_plain(&top));
+    api_reply_done(&reply);
+    return rc;
+}
+
+static int add_list(struct cli *c, struct strbuf *doc, const char *name, const char *path)
+{
+    struct json_object *list = NULL;
+    struct json_at items;
+    int rc = api_list(c, path, &list);
+    const struct json_at top = json_root(list);
+    if (!rc && json_find(&top, "items", &items))
+        strbuf_printf(doc, ",\"%s\":%s", name, json_plain(&items));
+    json_free(list);
+    return rc;
+}
+
+/* Everything that the page shows, as one document. */
+static int fetch(struct cli *c, struct json_object **out)
+{
+    struct strbuf doc = STRBUF_INIT;
+    struct err e = {0};
+    strbuf_puts(&doc, "{");
+    int rc = add_answer(c, &doc, "controller", "/version");
+    rc = rc ? rc : add_answer(c, &doc, "revisions", "/api/v1/revisions");
+    rc = rc ? rc : add_list(c, &doc, "gateways", "/api/v1/gateways");
+    rc = rc ? rc : add_list(c, &doc, "links", "/api/v1/links");
+    strbuf_puts(&doc, "}");
+    if (!rc && json_parse(strbuf_str(&doc), doc.len, SIZE_MAX, out, &e))
+        rc = cli_fail(c, CLI_FAILED, "%s", e.text);
+    strbuf_done(&doc);
+    return rc;
+}
+
+struct tally {
+    unsigned up, total, tunnels_up, tunnels_total;
+};
+
+static bool is_text(const struct json_at *item, const char *path, const char *text)
+{
+    struct json_at v;
+    return json_find(item, path, &v) && strcmp(json_plain(&v), text) == 0;
+}
+
+static unsigned number_of(const struct json_at *item, const char *path)
+{
+    struct json_at v;
+    return json_find(item, path, &v) ? (unsigned)json_number(&v, 0) : 0;
+}
+
+/* Counts what should be up: not what an operator revoked or switched off. */
+static struct tally count(const struct json_at *items)
+{
+    struct tally t = {0};
+    for (size_t i = 0; i < json_length(items); i++) {
+        struct json_at item = json_element(items, i);
+        if (is_text(&item, "state", "revoked") || is_text(&item, "status.state", "disabled"))
+            continue;
+        t.total++;
+        t.up += is_text(&item, "status.state", "up");
+        t.tunnels_up += number_of(&item, "status.tunnels_up");
+        t.tunnels_total += number_of(&item, "status.tunnels_total");
+    }
+    return t;
+}
+
+static void put_summary(struct cli *c, const struct json_at *doc, const struct tally *gateways,
+                        const struct tally *links)
+{
+    struct json_at v;
+    strbuf_printf(&c->out, "controller  %s", c->url);
+    if (json_find(doc, "controller.version", &v)) {
+        strbuf_puts(&c->out, ", version ");
+        visible_text(&c->out, json_plain(&v));
+    }
+    if (json_find(doc, "revisions.revision", &v)) {
+        strbuf_puts(&c->out, ", revision ");
+        visible_text(&c->out, json_plain(&v));
+    }
+    strbuf_printf(&c->out, "\nnetwork     gateways %u of %u up, links %u of %u, tunnels %u of %u\n",
+                  gateways->up, gateways->total, links->up, links->total, links->tunnels_up,
+                  links->tunnels_total);
+    if (is_text(doc, "revisions.held", "true")) {
+        strbuf_printf(&c->out, "%sheld back%s   ", cell_begin(c, COLOUR_BAD),
+                      cell_end(c, COLOUR_BAD));
+        visible_text(&c->out, json_find(doc, "revisions.reason", &v) ? json_plain(&v) : "");
+        strbuf_puts(&c->out, " (hawserctl revision accept)\n");
+    }
+}
+
+static int put_table(struct cli *c, const struct column *columns, const struct json_at *items)
+{
+    if (json_length(items) == 0)
+        return CLI_OK;
+    strbuf_puts(&c->out, "\n");
+    return table_print(c, columns, items);
+}
+
+int status_page(struct cli *c, unsigned *not_up)
+{
+    struct json_object *parsed = NULL;
+    struct json_at gateways = json_root(NULL), links = json_root(NULL);
+    cli_subject(c, "status", NULL);
+    int rc = fetch(c, &parsed);
+    if (rc)
+        return rc;
+    const struct json_at doc = json_root(parsed);
+    (void)json_find(&doc, "gateways", &gateways);
+    (void)json_find(&doc, "links", &links);
+    struct tally g = count(&gateways), l = count(&links);
+    *not_up = g.total - g.up + l.total - l.up + is_text(&doc, "revisions.held", "true");
+    if (c->output == CLI_JSON) {
+        rc = cli_put_json(c, &doc);
+    } else {
+        put_summary(c, &doc, &g, &l);
+        rc = put_table(c, gateway_columns, &gateways);
+        rc = rc ? rc : put_table(c, link_columns, &links);
+        if (json_length(&gateways) == 0)
+            strbuf_puts(&c->out, "\nNo gateway yet: hawserctl token create --site NAME prints "
+                                 "what a machine needs.\n");
+    }
+    json_free(parsed);
+    return rc;
+}
+
+static int run(struct cli *c, const struct noun *n, const struct verb *v, struct args *a)
+{
+    unsigned not_up = 0;
+    (void)n;
+    (void)v;
+    if (args_value(a, "json"))
+        c->output = CLI_JSON;
+    int rc = status_page(c, &not_up);
+    if (rc || !args_value(a, "check") || not_up == 0)
+        return rc;
+    return cli_fail(c, CLI_FAILED, "not everything is up: %u of gateways and links", not_up);
+}
+
+static const struct flag flags[] = {
+    {"json", NULL, FLAG_SWITCH, "the same as -o json", NULL, NULL},
+    {"check", NULL, FLAG_SWITCH, "exit code 1 unless everything is up", NULL, NULL},
+    {NULL, NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct verb verbs[] = {
+    {.name = "",
+     .summary = "Shows controller, gateways and links on one page",
+     .example = "status --check",
+     .flags = flags,
+     .run = run},
+    {.name = NULL},
+};
+
+const struct noun noun_status = {
+    .name = "status",
+    .title = "The whole network on one page",
+    .verbs = verbs,
+};

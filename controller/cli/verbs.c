@@ -1,0 +1,141 @@
+#include "controller/cli/verbs.h"
+#include "controller/cli/api.h"
+#include "controller/cli/body.h"
+#include "controller/cli/detail.h"
+#include "controller/cli/names.h"
+#include "controller/cli/nouns.h"
+#include "controller/cli/table.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The noun's own path, with the id of the object that it lies in. */
+static int base_path(struct cli *c, const struct noun *n, const struct args *a, struct strbuf *out)
+{
+    char id[ID_TEXT_MAX];
+    if (!n->parent) {
+        strbuf_puts(out, n->path);
+        return CLI_OK;
+    }
+    int rc = names_resolve(c, n->parent, NULL, args_value(a, n->parent->name), id);
+    if (rc)
+        return rc;
+    const char *hole = strstr(n->path, "%s");
+    strbuf_add(out, n->path, (size_t)(hole - n->path));
+    strbuf_puts(out, id);
+    strbuf_puts(out, hole + 2);
+    return out->failed ? cli_no_memory(c) : CLI_OK;
+}
+
+int verbs_path(struct cli *c, const struct noun *n, const struct verb *v, const struct args *a,
+               struct strbuf *out)
+{
+    char id[ID_TEXT_MAX];
+    int rc = base_path(c, n, a, out);
+    if (!rc && v->arg == ARG_OBJECT) {
+        rc = names_resolve(c, n, strbuf_str(out), a->operands[0], id);
+        if (!rc)
+            strbuf_printf(out, "/%s", id);
+    }
+    if (!rc && v->suffix)
+        strbuf_puts(out, v->suffix);
+    return rc ? rc : out->failed ? cli_no_memory(c) : CLI_OK;
+}
+
+int verbs_confirm(struct cli *c, const char *what)
+{
+    char answer[16] = "";
+    if (c->yes)
+        return CLI_OK;
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+        cli_hint(c, "--yes says that it is meant");
+        return cli_fail(c, CLI_USAGE, "%s: nobody to ask", what);
+    }
+    (void)fprintf(stderr, "%s? [y/N] ", what);
+    if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
+        return CLI_OK;
+    return cli_fail(c, CLI_FAILED, "nothing was done");
+}
+
+int verbs_show(struct cli *c, const struct noun *n, const struct verb *v,
+               const struct json_at *answer)
+{
+    const struct column *columns = v->columns ? v->columns : n->columns;
+    struct json_at items;
+    bool list = v->shows == SHOWS_LIST && json_find(answer, "items", &items);
+    if (c->output == CLI_JSON)
+        return cli_put_json(c, list ? &items : answer);
+    if (list)
+        return table_print(c, columns, &items);
+    return v->shows == SHOWS_ROW ? table_print_one(c, columns, answer) : detail_print(c, answer);
+}
+
+static int run_list(struct cli *c, const struct noun *n, const struct verb *v, const struct args *a)
+{
+    struct strbuf path = STRBUF_INIT;
+    struct json_object *doc = NULL;
+    int rc = verbs_path(c, n, v, a, &path);
+    rc = rc ? rc : body_query(c, a, &path);
+    rc = rc ? rc : api_list(c, strbuf_str(&path), &doc);
+    if (!rc) {
+        const struct json_at top = json_root(doc);
+        rc = verbs_show(c, n, v, &top);
+    }
+    json_free(doc);
+    strbuf_done(&path);
+    return rc;
+}
+
+static int say_done(struct cli *c, const struct verb *v)
+{
+    size_t len = strlen(v->name);
+    if (c->output == CLI_JSON)
+        return CLI_OK;
+    strbuf_puts(&c->out, c->subject);
+    strbuf_printf(&c->out, ": %s%s\n", v->name, v->name[len - 1] == 'e' ? "d" : "ed");
+    return CLI_OK;
+}
+
+static int run_one(struct cli *c, const struct noun *n, const struct verb *v, const struct args *a)
+{
+    struct strbuf path = STRBUF_INIT;
+    struct api_reply reply = {0};
+    char *body = NULL;
+    bool reads = strcmp(v->method, "GET") == 0;
+    int rc = verbs_path(c, n, v, a, &path);
+    if (!rc && reads)
+        rc = body_query(c, a, &path);
+    else if (!rc)
+        rc = body_make(c, a, v->flags, &body);
+    /* The verb takes a body, and every member of it may be absent. */
+    if (!rc && !reads && !body && nouns_takes_file(v) && strcmp(v->method, "DELETE") != 0)
+        body = strdup("{}");
+    rc = rc ? rc : api_call(c, v->method, strbuf_str(&path), body, &reply);
+    if (!rc && v->shows == SHOWS_NOTHING)
+        rc = say_done(c, v);
+    else if (!rc) {
+        const struct json_at top = json_root(reply.json);
+        rc = verbs_show(c, n, v, &top);
+    }
+    api_reply_done(&reply);
+    free(body);
+    strbuf_done(&path);
+    return rc;
+}
+
+int verbs_run(struct cli *c, const struct noun *n, const struct verb *v, struct args *a)
+{
+    const char *name = v->arg == ARG_OBJECT ? a->operands[0] : args_value(a, "name");
+    cli_subject(c, n->name, name);
+    if (v->confirm) {
+        char what[200];
+        (void)snprintf(what, sizeof what, "%s %s", v->name, c->subject);
+        int rc = verbs_confirm(c, what);
+        if (rc)
+            return rc;
+    }
+    if (v->run)
+        return v->run(c, n, v, a);
+    return v->shows == SHOWS_LIST ? run_list(c, n, v, a) : run_one(c, n, v, a);
+}

@@ -1,0 +1,441 @@
+"""hawserctl against a running controller: what each verb promises, exit codes, and what is printed of hostile answers."""
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from agent import Agent
+from controller import BUILD, Client, Controller, SANITIZERS
+
+BINARY = BUILD / "controller" / "cli" / "hawserctl"
+DOCUMENT = json.loads((BUILD / "controller" / "openapi.json").read_text())
+OK, FAILED, USAGE, NOT_FOUND, NOT_ALLOWED, CONFLICT = range(6)
+# What a terminal obeys, or what turns the direction of writing.
+HOSTILE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+EVIL = "a\x1b[2J\x1b]0;owned\x07\r\n\u009b31m\u202eb\x7f"
+
+
+def run(*words, env=None, stdin=None, timeout=30):
+    return subprocess.run([str(BINARY), *map(str, words)], capture_output=True, text=True, input=stdin, timeout=timeout,
+                          stdin=None if stdin is not None else subprocess.DEVNULL,
+                          env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **SANITIZERS, **(env or {})})
+
+
+def verbs():
+    """[(noun, verb, method, path, {flag: member})] as the program's own tables have them."""
+    rows = [line.split("\t") for line in run("--print-verbs").stdout.splitlines()]
+    return [(noun, verb, method, path, dict(pair.split("=") for pair in flags.split(",") if pair))
+            for noun, verb, method, path, flags in rows]
+
+
+def words_of(noun, verb):
+    return [noun, verb] if verb else [noun]
+
+
+class Tables(unittest.TestCase):
+    """Without a controller."""
+
+    def test_every_verb_has_help_with_an_example_that_it_takes(self):
+        for noun, verb, _, _, flags in verbs():
+            with self.subTest(f"{noun} {verb}"):
+                done = run(*words_of(noun, verb), "--help")
+                self.assertEqual((done.returncode, done.stderr), (OK, ""))
+                for flag in flags:
+                    self.assertIn(f"--{flag} ", done.stdout.replace("\n", " "))
+                example = re.search(r"^Example:\n  (hawserctl .*)$", done.stdout, re.M)[1].split(" > ")[0].split(" | ")[0]
+                self.assertTrue(example.startswith(" ".join(["hawserctl", *words_of(noun, verb)])), example)
+                if noun == "watch":  # goes on where nobody answers
+                    continue
+                # Nobody listens there: the words were understood when that is what it complains of.
+                tried = run(*example.split()[1:], "--timeout", 2, env={"HAWSER_URL": "https://127.0.0.1:1"})
+                self.assertIn(tried.returncode, (OK, FAILED), tried.stderr)
+
+    def test_help_of_all_and_of_each_noun(self):
+        everything = run("--help")
+        self.assertEqual(everything.returncode, OK)
+        for noun in {row[0] for row in verbs()}:
+            self.assertIn(f"\n  {noun} ", everything.stdout)
+            self.assertEqual(run(noun, "--help").returncode, OK)
+
+    def test_usage(self):
+        for words in ([], ["sites", "list"], ["site"], ["site", "lst"], ["site", "show"], ["site", "list", "x"], ["site", "list", "--x"],
+                      ["site", "create"], ["site", "create", "--name"], ["site", "list", "-o", "yaml"], ["site", "show", "a", "b"],
+                      ["site", "set", "a"], ["site", "create", "--file", "/x", "--name", "y"], ["site", "list", "-x"],
+                      ["gateway", "list", "--site"], ["api", "get", "/x"], ["api", "GET", "x"], ["completion", "zsh"]):
+            with self.subTest(" ".join(words)):
+                done = run(*words, env={"HAWSER_URL": "https://127.0.0.1:1"})
+                self.assertEqual((done.returncode, done.stdout), (USAGE, ""), done.stderr)
+                self.assertTrue(done.stderr)
+
+    def test_flags_are_members_of_the_api(self):
+        """What hawserctl offers the API takes, and what the API takes hawserctl offers."""
+        schemas = DOCUMENT["components"]["schemas"]
+        for noun, verb, method, path, flags in verbs():
+            if method == "-":
+                continue
+            operations = {re.sub(r"\{[a-z_]+\}", "{}", p): item for p, item in DOCUMENT["paths"].items()}
+            item = operations.get(re.sub(r"\{[a-z_]+\}|%s", "{}", path))
+            with self.subTest(f"{noun} {verb}"):
+                self.assertIsNotNone(item, f"no path {path}")
+                operation = item[method.lower()]
+                members = {member.split(".")[0] for member in flags.values() if member}
+                if method == "GET":
+                    known = {p.get("name") or p["$ref"].split("/")[-1] for p in operation.get("parameters", [])}
+                    known = {DOCUMENT["components"]["parameters"].get(k, {}).get("name", k) for k in known}
+                    self.assertEqual(members - known, set())
+                elif "requestBody" in operation:
+                    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+                    while "$ref" in schema:
+                        schema = schemas[schema["$ref"].split("/")[-1]]
+                    self.assertEqual(members ^ set(schema["properties"]) - {"rules"}, set())
+                else:
+                    self.assertEqual(members, set())
+
+    def test_bash_completes_every_noun_verb_and_flag(self):
+        script = run("completion", "bash").stdout
+
+        def complete(*words):
+            program = (script + '\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hawserctl; printf "%s\\n" "${COMPREPLY[@]}"')
+            done = subprocess.run(["bash", "-c", program, "bash", "hawserctl", *words], capture_output=True, text=True, timeout=20)
+            self.assertEqual(done.stderr, "")
+            return done.stdout.split()
+
+        rows = verbs()
+        self.assertEqual(set(complete("")), {row[0] for row in rows})
+        for noun in {row[0] for row in rows if row[1]}:
+            self.assertEqual(complete(noun, ""), [row[1] for row in rows if row[0] == noun])
+        for noun, verb, _, _, flags in rows:
+            self.assertLessEqual({f"--{flag}" for flag in flags}, set(complete(*words_of(noun, verb), "--")))
+        self.assertEqual(complete("-o", "json", "site", "cre"), ["create"])
+        self.assertEqual(complete("site", "create", "--role", "t"), ["transit"])
+
+    def test_manual_names_every_verb_and_groff_takes_it(self):
+        page = run("manual").stdout
+        for noun, verb, _, _, _ in verbs():
+            self.assertIn("\\fBhawserctl " + " ".join(words_of(noun, verb)).replace("-", "\\-"), page)
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-K", "utf8", "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Running(unittest.TestCase):
+    """A controller, a folder for files, and what reaches the controller."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.controller = cls.enter(Controller())
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.token = cls.write("token", cls.controller.token + "\n", 0o600)
+        cls.ca = cls.write("ca.pem", (cls.controller.state / "web-ca.pem").read_text())
+        cls.url = f"https://127.0.0.1:{cls.controller.port}"
+        cls.env = {"HAWSER_URL": cls.url, "HAWSER_CA": str(cls.ca), "HAWSER_TOKEN_FILE": str(cls.token)}
+
+    @classmethod
+    def enter(cls, context):
+        value = context.__enter__()
+        cls.addClassCleanup(context.__exit__, None, None, None)
+        return value
+
+    @classmethod
+    def write(cls, name, text, mode=0o644):
+        path = cls.folder / name
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    def ctl(self, *words, code=OK, **options):
+        done = run(*words, **{"env": self.env, **options})
+        self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
+        if code != OK:
+            self.assertRegex(done.stderr, "(?m)^hawserctl: ")
+        return done
+
+    def objects(self, *words):
+        return json.loads(self.ctl(*words, "-o", "json").stdout)
+
+
+class Life(Running):
+    def test_1_from_nothing_to_a_network(self):
+        self.assertIn("No gateway yet", self.ctl("status").stdout)
+        self.ctl("status", "--check")
+        self.ctl("site", "create", "--name", "branch", "--provider", "onprem", "--role", "spoke", "--cidrs", "10.1.0.0/16,fd01::/64")
+        made = self.objects("site", "create", "--name=hub", "--provider=aws", "--role=transit", "--cidrs=10.2.0.0/16")
+        self.assertEqual(self.objects("site", "show", "hub"), made)
+        self.assertEqual(self.objects("site", "show", made["id"]), made)
+        self.ctl("connection", "create", "--name", "branch-hub", "--site-a", "branch", "--site-b", "hub", "--tunnels", 8,
+                 "--liveness-interval-ms", 200, "--liveness-missed", 4)
+        changed = self.objects("connection", "set", "branch-hub", "--tunnels", "null", "--enabled", "false")
+        self.assertEqual((changed["tunnels"], changed["enabled"], changed["liveness"]), (None, False, {"interval_ms": 200, "missed": 4}))
+        self.ctl("connection", "set", "branch-hub", "--enabled", "--tunnels", 4)
+        self.ctl("gateway", "create", "--name", "gw-1", "--site", "branch", "--endpoints", "10.1.0.1,203.0.113.7/public/unreachable,fd01::1")
+        self.assertEqual(self.objects("gateway", "show", "gw-1")["endpoints"], [
+            {"address": "10.1.0.1", "family": 4, "scope": "private", "reachable": True},
+            {"address": "203.0.113.7", "family": 4, "scope": "public", "reachable": False},
+            {"address": "fd01::1", "family": 6, "scope": "private", "reachable": True}])
+        self.ctl("gateway", "create", "--file", "-", stdin=json.dumps({"name": "gw-2", "site_id": made["id"]}))
+        self.assertEqual([g["name"] for g in self.objects("gateway", "list", "--site", "hub")], ["gw-2"])
+        table = self.ctl("link", "list", "--gateway", "gw-1").stdout.splitlines()
+        self.assertRegex(table[0], r"^GATEWAY A +GATEWAY B +STATE ")
+        link = self.objects("link", "list")[0]
+        name = "/".join(table[1].split()[:2])
+        self.assertEqual(self.objects("link", "set", name, "--tunnels-override", 16)["tunnels_override"], 16)
+        self.assertEqual(self.objects("link", "show", name)["id"], link["id"])
+        self.assertEqual(len(self.ctl("link", "list", "--no-headers").stdout.splitlines()), 1)
+        self.assertIn(link["id"], self.ctl("link", "list", "-o", "wide").stdout)
+        self.assertIn("gw-1", self.ctl("status").stdout)
+        self.ctl("status", "--check", code=FAILED)
+        self.assertEqual(set(json.loads(self.ctl("status", "--json").stdout)), {"controller", "revisions", "gateways", "links"})
+
+    def test_2_tokens(self):
+        text = self.ctl("token", "create", "--site", "branch", "--format", "token", "--expires-in", "2h").stdout
+        self.assertRegex(text, r"\Ahwt1\.[A-Za-z0-9_-]+\n\Z")
+        config = self.ctl("token", "create", "--site", "branch", "--format", "cloud-init").stdout
+        self.assertTrue(config.startswith("#cloud-config\n"))
+        shell = self.ctl("token", "create", "--site", "branch", "--format", "shell").stdout
+        self.assertEqual(subprocess.run(["sh", "-n"], input=shell, text=True).returncode, 0)
+        self.assertEqual(len(self.objects("token", "list")), 3)
+        first = self.objects("token", "list")[0]["id"]
+        self.assertNotIn("hwt1.", self.ctl("token", "show", first).stdout)
+        self.ctl("token", "set", first, "--expires-at", "7d")
+        self.ctl("token", "delete", first)
+        self.ctl("token", "show", first, code=NOT_FOUND)
+
+    def test_3_deleting_asks(self):
+        asked = self.ctl("site", "delete", "branch", code=USAGE)
+        self.assertIn("--yes", asked.stderr)
+        refused = self.ctl("site", "delete", "branch", "--yes", code=CONFLICT)
+        self.assertIn("branch-hub", refused.stderr)
+        self.assertRegex(refused.stderr, r"(?m)^hint: hawserctl \w+ show ")
+        self.ctl("gateway", "revoke", "gw-2", "--yes")
+        for noun, name in (("connection", "branch-hub"), ("gateway", "gw-1"), ("gateway", "gw-2")):
+            self.ctl(noun, "delete", name, "--yes")
+        self.assertEqual(self.ctl("site", "delete", "branch", "--yes").stdout, "site branch: deleted\n")
+
+    def test_4_revision_version_api(self):
+        self.assertIs(self.objects("revision", "show")["held"], False)
+        self.ctl("revision", "accept", "--yes")
+        self.assertEqual(set(self.objects("version")), {"hawserctl", "controller"})
+        self.assertEqual(json.loads(self.ctl("api", "GET", "/healthz").stdout), {"status": "alive"})
+        self.assertIn("hawser_build_info", self.ctl("api", "GET", "/metrics").stdout)
+
+    def test_5_all_pages(self):
+        """More sites than a page has at most need not be made: pages of the default size are asked for by hand."""
+        with contextlib.closing(Client(self.controller.port, self.controller.web_context())) as client:
+            for i in range(250):
+                body = {"name": f"many-{i:03}", "provider": "onprem", "role": "spoke", "cidrs": [f"172.{16 + i // 200}.{i % 200}.0/24"]}
+                reply = client.request("POST", "/api/v1/sites", body, {"Authorization": f"Bearer {self.controller.token}"})
+                self.assertEqual(reply.status, 201, reply)
+        names = [s["name"] for s in self.objects("site", "list") if s["name"].startswith("many-")]
+        self.assertEqual(sorted(names), [f"many-{i:03}" for i in range(250)])
+        listed = self.ctl("site", "list", "--no-headers").stdout.splitlines()
+        self.assertEqual(len([line for line in listed if line.startswith("many-")]), 250)
+        self.ctl("site", "set", "many-249", "--region", "far")
+        # A reader that has seen enough: no crash, nothing said.
+        done = subprocess.run(["bash", "-c", f"{BINARY} site list -o json | head -n 1; echo ${{PIPESTATUS[0]}}"],
+                              capture_output=True, text=True, env={**os.environ, **SANITIZERS, **self.env})
+        self.assertEqual((done.stdout.split("\n")[0], done.stderr), ("[", ""))
+
+
+class Refusals(Running):
+    def test_exit_codes(self):
+        self.ctl("site", "create", "--name", "a", "--provider", "aws", "--role", "spoke", "--cidrs", "10.1.0.0/16")
+        overlap = self.ctl("site", "create", "--name", "b", "--provider", "aws", "--role", "spoke", "--cidrs", "10.1.0.0/24", code=CONFLICT)
+        self.assertRegex(overlap.stderr, r"\Ahawserctl: site b: overlaps 10\.1\.0\.0/16 of site a \(cidrs\[0\], request [0-9a-f-]{36}\)\n"
+                                         r"hint: hawserctl site show a\n\Z")
+        self.ctl("site", "create", "--name", "a", "--provider", "aws", "--role", "spoke", code=CONFLICT)
+        invalid = self.ctl("site", "set", "a", "--cidrs", "10.1.0.1/16", code=USAGE)
+        self.assertIn("hint: hawserctl site set --help", invalid.stderr)
+        self.assertIn("hint: hawserctl site list", self.ctl("site", "show", "nobody", code=NOT_FOUND).stderr)
+        self.ctl("site", "show", "00000000-0000-4000-8000-000000000000", code=NOT_FOUND)
+        self.ctl("api", "GET", "/api/v1/nothing", code=NOT_FOUND)
+        broken = self.write("broken.json", '{"name": ')
+        self.ctl("site", "create", "--file", broken, code=USAGE)
+        self.ctl("api", "POST", "/api/v1/sites", "--file", broken, code=USAGE)
+
+    def test_credentials(self):
+        wrong = self.write("wrong", "hwa1.wrong\n", 0o600)
+        self.assertIn("hint: ", self.ctl("site", "list", "--token-file", wrong, code=NOT_ALLOWED).stderr)
+        bare = {k: v for k, v in self.env.items() if k != "HAWSER_TOKEN_FILE"}
+        self.assertIn("HAWSER_TOKEN_FILE", self.ctl("site", "list", env=bare, code=NOT_ALLOWED).stderr)
+        self.ctl("site", "list", env={**bare, "HAWSER_TOKEN": self.controller.token})
+        self.ctl("site", "list", "--token-file", "-", env=bare, stdin=self.controller.token + "\n")
+        self.ctl("site", "create", "--token-file", "-", "--file", "-", env=bare, stdin=self.controller.token, code=USAGE)
+        readable = self.write("readable", self.controller.token, 0o644)
+        self.assertIn("chmod 600", self.ctl("site", "list", "--token-file", readable, code=USAGE).stderr)
+        injected = self.write("injected", f"{self.controller.token}\r\nX-Evil: 1", 0o600)
+        self.ctl("site", "list", "--token-file", injected, code=USAGE)
+        self.ctl("site", "list", "--token-file", self.folder / "missing", code=USAGE)
+
+    def test_the_token_is_never_printed(self):
+        told = self.ctl("-v", "site", "list")
+        self.assertRegex(told.stderr, r"GET https://\S+/api/v1/sites\S*: 200, ")
+        self.assertNotIn(self.controller.token[5:], told.stderr + told.stdout)
+
+    def test_config_file(self):
+        config = self.folder / "hawser" / "hawserctl.json"
+        config.parent.mkdir(exist_ok=True)
+        settings = {"url": self.url, "ca_file": str(self.ca), "token_file": str(self.token)}
+        config.write_text(json.dumps(settings))
+        self.ctl("site", "list", env={"XDG_CONFIG_HOME": str(self.folder)})
+        self.ctl("site", "list", "--config", config, env={})
+        # flag > environment > file
+        self.ctl("site", "list", env={"HAWSER_CONFIG": str(config), "HAWSER_URL": "https://127.0.0.1:1"}, code=FAILED)
+        self.ctl("site", "list", "--url", self.url, env={"HAWSER_CONFIG": str(config), "HAWSER_URL": "https://127.0.0.1:1"})
+        unknown = self.write("unknown.json", json.dumps({**settings, "colour": "red"}))
+        self.assertIn("colour", self.ctl("site", "list", "--config", unknown, code=USAGE).stderr)
+        self.ctl("site", "list", "--config", self.folder / "missing.json", code=USAGE)
+
+    def test_wrong_ca_and_nobody_there(self):
+        other = self.write("other.pem", (self.controller.state / "gateway-ca.pem").read_text())
+        self.assertIn("--ca FILE", self.ctl("site", "list", "--ca", other, code=FAILED).stderr)
+        self.ctl("site", "list", "--ca", self.folder / "missing", code=USAGE)
+        dead = self.ctl("site", "list", "--url", "https://127.0.0.1:1", code=FAILED)
+        self.assertIn("nobody listens at https://127.0.0.1:1", dead.stderr)
+        self.ctl("site", "list", "--url", "http://127.0.0.1:1", code=USAGE)
+
+    def test_full_disk(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BINARY, "revision", "show"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, **SANITIZERS, **self.env})
+        self.assertEqual(done.returncode, FAILED)
+        self.assertIn("No space left", done.stderr)
+
+
+class Liar(http.server.BaseHTTPRequestHandler):
+    """A controller whose every text drives the terminal."""
+    protocol_version = "HTTP/1.1"
+    gateway = {"id": "00000000-0000-4000-8000-000000000001", "name": EVIL, "site_id": "00000000-0000-4000-8000-000000000002", "state": EVIL,
+               "status": {"state": EVIL, "reason": EVIL, "observed_at": EVIL, "age_seconds": None}, "endpoints": [{"address": EVIL, EVIL: EVIL}],
+               "overlay": {"ipv4": EVIL, "ipv6": [EVIL]}, EVIL: EVIL}
+
+    def do_GET(self):
+        status, body = 200, {"items": [self.gateway], "next_cursor": None}
+        if self.path.startswith("/api/v1/gateways/"):
+            body = self.gateway
+        elif self.path == "/version":
+            body = {"version": EVIL}
+        elif self.path.startswith("/api/v1/revisions"):
+            body = {"revision": EVIL, "held": True, "reason": EVIL}
+        elif self.path.startswith("/api/v1/connections"):
+            status, body = 409, {"detail": EVIL, "field": EVIL, "request_id": EVIL}
+        data = json.dumps(body, ensure_ascii=False).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("X-Request-Id", EVIL.replace("\r", "").replace("\n", "").encode("ascii", "ignore").decode())
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *words):
+        pass
+
+
+class Hostile(Running):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(cls.controller.state / "web.pem", cls.controller.state / "web.key")
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+        server.daemon_threads = True
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        cls.addClassCleanup(server.server_close)
+        cls.addClassCleanup(server.shutdown)
+        cls.env = {**cls.env, "HAWSER_URL": f"https://127.0.0.1:{server.server_address[1]}"}
+
+    def test_nothing_that_a_terminal_obeys_is_printed(self):
+        identity = "00000000-0000-4000-8000-000000000001"
+        for words in (["gateway", "list"], ["gateway", "list", "-o", "wide"], ["gateway", "list", "-o", "json"], ["gateway", "show", identity],
+                      ["gateway", "show", identity, "-o", "json"], ["status"], ["status", "--json"], ["version"], ["version", "-o", "json"],
+                      ["revision", "show"], ["connection", "list"], ["link", "list"], ["api", "GET", "/api/v1/gateways"], ["-v", "gateway", "list"]):
+            with self.subTest(" ".join(words)):
+                done = run(*words, env=self.env)
+                self.assertIn(done.returncode, (OK, CONFLICT), done.stderr)
+                self.assertEqual(HOSTILE.findall(done.stdout + done.stderr), [])
+                self.assertIn("owned", done.stdout + done.stderr)
+
+    def test_json_means_the_same(self):
+        self.assertEqual(self.objects("gateway", "list")[0]["name"], EVIL)
+        self.assertEqual(self.objects("version")["controller"], EVIL)
+
+    def test_names_of_one_line_stay_on_one_line(self):
+        self.assertEqual(len(self.ctl("gateway", "list", "--no-headers").stdout.splitlines()), 1)
+        self.assertEqual(len(self.ctl("connection", "list", code=CONFLICT).stderr.splitlines()), 2)
+
+
+class Terminal(Running):
+    """On a terminal of its own."""
+
+    def on_terminal(self, *words, keys=(), env=None):
+        """What the terminal was sent, and the exit code. `keys`: [(text to wait for, keys to press)]"""
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(BINARY, [str(BINARY), *words], {"PATH": os.environ["PATH"], "TERM": "xterm", "HOME": "/nonexistent",
+                                                      **SANITIZERS, **self.env, **(env or {})})
+        seen, keys, deadline = "", list(keys), time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if select.select([fd], [], [], 0.2)[0]:
+                try:
+                    data = os.read(fd, 65536)
+                except OSError:
+                    break
+                seen += data.decode(errors="replace")
+            if keys and keys[0][0] in seen:
+                os.write(fd, keys.pop(0)[1])
+        os.close(fd)
+        return seen, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def test_1_questions_are_asked(self):
+        self.ctl("site", "create", "--name", "branch", "--provider", "onprem", "--role", "spoke")
+        self.ctl("gateway", "create", "--name", "gw-1", "--site", "branch")
+        seen, code = self.on_terminal("site", "delete", "branch", keys=[("[y/N]", b"n\n")])
+        self.assertEqual((code, "nothing was done" in seen), (FAILED, True), seen)
+        self.assertEqual(len(self.objects("site", "list")), 1)
+
+    def test_2_colours_are_for_terminals(self):
+        self.assertIn("\x1b[2munknown", self.on_terminal("gateway", "list")[0])
+        self.assertNotIn("\x1b", self.on_terminal("gateway", "list", env={"NO_COLOR": "1"})[0])
+        self.assertNotIn("\x1b", self.ctl("gateway", "list").stdout)
+
+    def test_3_watch_ends_by_q_and_gives_the_screen_back(self):
+        seen, code = self.on_terminal("watch", "--interval", "1", keys=[("gw-1", b"q")])
+        self.assertEqual(code, OK, seen)
+        self.assertTrue(seen.startswith("\x1b[?1049h") and seen.rstrip().endswith("\x1b[?1049l"), seen)
+        seen, code = self.on_terminal("watch", keys=[("gw-1", b"\x03")])
+        self.assertEqual((code, seen.count("\x1b[?1049l")), (OK, 1), seen)
+
+    def test_4_watch_says_that_nobody_answers(self):
+        seen, code = self.on_terminal("watch", env={"HAWSER_URL": "https://127.0.0.1:1"}, keys=[("no answer", b"q")])
+        self.assertEqual(code, OK, seen)
+
+
+class Reports(Running):
+    def test_what_an_agent_reports_is_shown_escaped(self):
+        """From a gateway's report through the controller to the terminal."""
+        self.ctl("site", "create", "--name", "branch", "--provider", "onprem", "--role", "spoke")
+        token = self.ctl("token", "create", "--site", "branch", "--format", "token").stdout.strip()
+        agent = Agent(self.controller, self.folder, "gw-evil")
+        self.assertEqual(agent.enrol(token).status, 200)
+        evil = "\x1b[2J\u202e"
+        revisions = {"received": 1, "applied": 0, "in_force": 0, "refused": [{"revision": 1, "reason": evil}]}
+        reply = agent.report(revisions=revisions, system={"ip_forward": True, "problems": [evil]})
+        self.assertIn(reply.status, (204, 400, 422), reply)
+        for words in (["gateway", "show", "gw-evil"], ["gateway", "list", "-o", "wide"], ["status"], ["gateway", "show", "gw-evil", "-o", "json"]):
+            self.assertEqual(HOSTILE.findall(self.ctl(*words).stdout), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
