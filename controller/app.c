@@ -13,7 +13,7 @@
 #include "controller/store/api_token.h"
 #include "controller/store/overlay_pools.h"
 #include "controller/store/store.h"
-#include "controller/telemetry/boot_watch.h"
+#include "controller/telemetry/gateway_watch.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,8 +159,8 @@ int app_start(struct app *app, struct err *e)
         rc = hub_new(wake, app, &app->hub, e);
     if (!rc) {
         app->auth_limit = ratelimit_new();
-        app->boots = boot_watch_new();
-        rc = app->auth_limit && app->boots ? 0 : err_set(e, HW_ENOMEM, "out of memory");
+        app->watch = gateway_watch_new();
+        rc = app->auth_limit && app->watch ? 0 : err_set(e, HW_ENOMEM, "out of memory");
     }
     if (!rc)
         rc = load_console(app, e);
@@ -202,14 +202,14 @@ void app_stop(struct app *app)
     http_server_stop(app->server);
     hub_free(app->hub);
     ratelimit_free(app->auth_limit);
-    boot_watch_free(app->boots);
+    gateway_watch_free(app->watch);
     ca_free(app->ca);
     static_files_free(app->console);
     store_close(app->store);
     app->server = NULL;
     app->hub = NULL;
     app->auth_limit = NULL;
-    app->boots = NULL;
+    app->watch = NULL;
     app->console = NULL;
     app->ca = NULL;
     app->store = NULL;

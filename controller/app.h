@@ -10,7 +10,7 @@ struct ca;
 struct hub;
 struct http_server;
 struct ratelimit;
-struct boot_watch;
+struct gateway_watch;
 struct static_files;
 
 struct app {
@@ -19,7 +19,7 @@ struct app {
     struct ca *ca;
     struct hub *hub;
     struct http_server *server;
-    struct boot_watch *boots;     /* telemetry/boot_watch.h: cloned machines */
+    struct gateway_watch *watch;  /* telemetry/gateway_watch.h: cloned and restless machines */
     struct static_files *console; /* NULL: no console installed */
     struct ratelimit *auth_limit; /* failed authentications by client address */
     _Atomic bool stopping;        /* set once; readyz says so */

@@ -2,6 +2,8 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "controller/app.h"
+#include "controller/ca/ca.h"
+#include "controller/store/denial.h"
 #include "controller/store/idempotency.h"
 #include "controller/store/store.h"
 #include "controller/store/telemetry.h"
@@ -11,6 +13,8 @@
 #define HISTORY_BATCH   2000  /* rows removed in one transaction: the writer is not held long */
 #define HISTORY_EVERY_S 60
 #define RENEW_EVERY_S   3600
+
+_Static_assert(DENIAL_KEPT_S > CA_RENEW_GRACE_S, "a denied certificate could renew");
 
 struct housekeeping {
     struct app *app;
@@ -47,10 +51,33 @@ static void on_history(void *arg)
     evloop_timer_arm(h->history, (removed == HISTORY_BATCH ? 1 : HISTORY_EVERY_S) * NS_PER_S);
 }
 
+/* Nothing is published for it: what agents know more is of no harm. */
+static void prune_denials(struct app *app)
+{
+    struct err e = {0};
+    struct db *db;
+    unsigned removed = 0;
+    int rc = store_begin(app->store, STORE_TELEMETRY, &db, &e);
+    if (rc) {
+        log_warn_limited("denials not pruned: %s", e.text);
+        return;
+    }
+    rc = store_denial_prune(db, clock_wall_s(), &removed, &e);
+    if (rc)
+        store_rollback(db);
+    else
+        rc = store_commit(db, &e);
+    if (rc)
+        log_warn_limited("denials not pruned: %s", e.text);
+    else if (removed)
+        log_info("denials pruned n=%u", removed);
+}
+
 static void on_renewal(void *arg)
 {
     struct housekeeping *h = arg;
     struct err e = {0};
+    prune_denials(h->app);
     if (app_renew_certificates(h->app, &e))
         log_error("certificates not renewed: %s", e.text);
     evloop_timer_arm(h->renewal, RENEW_EVERY_S * NS_PER_S);

@@ -11,7 +11,7 @@
 #include "controller/http/problem.h"
 #include "controller/store/gateway.h"
 #include "controller/store/token.h"
-#include "controller/telemetry/boot_watch.h"
+#include "controller/telemetry/gateway_watch.h"
 #include "controller/telemetry/ingest.h"
 #include <openssl/sha.h>
 #include <stdio.h>
@@ -207,8 +207,8 @@ static int run(struct app *app, struct enrolment *n, struct err *e)
     rc = change_commit(app, db, PUBLISH_AGENT, e);
     if (!rc) {
         char id[ID_TEXT_MAX];
-        boot_watch_forget(app->boots, &n->gateway.id);
-        boot_watch_seen(app->boots, &n->gateway.id, &n->request->boot_id, clock_mono_ns());
+        gateway_watch_forget(app->watch, &n->gateway.id);
+        gateway_watch_boot(app->watch, &n->gateway.id, &n->request->boot_id, clock_mono_ns());
         log_info("gateway enrolled gw=%s name=%s", id_text(&n->gateway.id, id), n->gateway.name);
     }
     return rc;

@@ -9,7 +9,7 @@
 #include "controller/push/publish.h"
 #include "controller/store/denial.h"
 #include "controller/store/signed.h"
-#include "controller/telemetry/boot_watch.h"
+#include "controller/telemetry/gateway_watch.h"
 
 /* What a poll says and what the store has. */
 struct poll_state {
@@ -120,7 +120,7 @@ int agent_api_poll(struct app *app, struct http_request *req, struct http_respon
         return rc;
     enum hub_reason woken = req->resumed ? hub_resume(app->hub, req->ticket) : HUB_NOT_WOKEN;
     if (!req->resumed)
-        boot_watch_seen(app->boots, &req->gateway_id, &boot, clock_mono_ns());
+        gateway_watch_boot(app->watch, &req->gateway_id, &boot, clock_mono_ns());
     uint64_t token = hub_token(app->hub);
     rc = read_store(app, req, &s, e);
     if (!rc && publish_is_behind(&s.own, &s.agent)) {

@@ -6,12 +6,13 @@
 #include "controller/push/publish.h"
 #include "controller/store/denial.h"
 #include "controller/store/gateway.h"
-#include "controller/telemetry/boot_watch.h"
+#include "controller/telemetry/gateway_watch.h"
 #include "controller/telemetry/ingest.h"
 
 /* What one report needs of the store, found out before a transaction of the right kind is begun. */
 struct need {
     bool replan; /* plan anew */
+    bool aside;  /* it would, but the gateway asks for that too often */
     bool hold;   /* the agent knows more than this store has given out */
     struct publish_known known;
 };
@@ -30,6 +31,10 @@ static int look(struct app *app, const struct http_request *req, const struct re
         rc = ingest_identity(r, &g, &changed, &need->replan, e);
         store_gateway_done(&g);
     }
+    if (!rc && need->replan && !gateway_watch_plan(app->watch, &req->gateway_id, clock_mono_ns())) {
+        need->replan = false;
+        need->aside = true;
+    }
     struct publish_known own = {.revision = store_revision(db)};
     if (!rc)
         rc = store_denial_known(db, &own.denials, e);
@@ -40,8 +45,8 @@ static int look(struct app *app, const struct http_request *req, const struct re
     return rc;
 }
 
-static int store_report(struct db *db, const struct http_request *req, const struct report *r,
-                        const struct need *need, struct err *e)
+static int store_identity(struct db *db, const struct http_request *req, const struct report *r,
+                          struct err *e)
 {
     struct store_gateway g;
     bool changed, replan;
@@ -52,6 +57,13 @@ static int store_report(struct db *db, const struct http_request *req, const str
     if (!rc && changed)
         rc = store_gateway_update(db, &g, e);
     store_gateway_done(&g);
+    return rc;
+}
+
+static int store_report(struct db *db, const struct http_request *req, const struct report *r,
+                        const struct need *need, struct err *e)
+{
+    int rc = need->aside ? 0 : store_identity(db, req, r, e);
     if (!rc)
         rc = ingest_telemetry(db, &req->gateway_id, r, req->body, e);
     if (!rc && need->hold)
@@ -63,7 +75,7 @@ static int store_report(struct db *db, const struct http_request *req, const str
 static int commit_report(struct app *app, const struct http_request *req, const struct report *r,
                          struct err *e)
 {
-    struct need need;
+    struct need need = {0};
     int rc = look(app, req, r, &need, e);
     if (rc)
         return rc;
@@ -88,7 +100,7 @@ int agent_api_report(struct app *app, struct http_request *req, struct http_resp
     int rc = report_decode(req->body ? req->body : "", req->body_len, &r, e);
     if (rc)
         return rc;
-    boot_watch_seen(app->boots, &req->gateway_id, &r.boot_id, clock_mono_ns());
+    gateway_watch_boot(app->watch, &req->gateway_id, &r.boot_id, clock_mono_ns());
     rc = commit_report(app, req, &r, e);
     report_done(&r);
     if (rc)

@@ -125,7 +125,7 @@ static int put_gateway(struct json_writer *w, const struct resource_context *c, 
     uint64_t config = 0;
     int rc = store_config_revision(db, &g->id, &config, e);
     if (!rc)
-        rc = status_of_gateway(db, c->app->boots, g, store_now(db), &status, e);
+        rc = status_of_gateway(db, c->app->watch, g, store_now(db), &status, e);
     if (!rc)
         rc = store_telemetry_last(db, &g->id, &t, e);
     if (rc && rc != HW_ENOTFOUND)

@@ -169,3 +169,27 @@ int store_denial_unconfirmed(struct db *db, const struct hw_id *gateway_id, stru
     *n = count;
     return 0;
 }
+
+int store_denial_prune(struct db *db, int64_t now, unsigned *removed, struct err *e)
+{
+    int changed = 0;
+    struct stmt q =
+        stmt_get(db, "DELETE FROM denials WHERE created_at <= ?1"
+                     " AND number < (SELECT MAX(number) FROM denials)"
+                     " AND NOT EXISTS (SELECT 1 FROM gateways g WHERE g.id = denials.gateway_id)"
+                     " AND NOT EXISTS (SELECT 1 FROM certificates c WHERE c.not_after > ?1"
+                     " AND (c.serial = denials.serial OR c.gateway_id = denials.gateway_id))");
+    stmt_int(&q, now - DENIAL_KEPT_S);
+    int rc = stmt_run(&q, &changed, e);
+    if (rc)
+        return rc;
+    *removed = (unsigned)changed;
+    q = stmt_get(db, "DELETE FROM denial_peers WHERE gateway_id NOT IN"
+                     " (SELECT gateway_id FROM denials WHERE gateway_id NOT NULL)");
+    rc = stmt_run(&q, NULL, e);
+    if (rc)
+        return rc;
+    q = stmt_get(db, "DELETE FROM certificates WHERE not_after <= ?");
+    stmt_int(&q, now - DENIAL_KEPT_S);
+    return stmt_run(&q, NULL, e);
+}

@@ -1,5 +1,5 @@
-/* Denials: gateways and certificates that are refused for good. Never removed; they outlive the
- * gateway's row. */
+/* Denials: gateways and certificates that are refused for good. They outlive the gateway's row, and
+ * end when nothing is left that could be refused. */
 #ifndef HAWSER_CONTROLLER_STORE_DENIAL_H
 #define HAWSER_CONTROLLER_STORE_DENIAL_H
 
@@ -28,5 +28,14 @@ bool store_denial_serial(struct db *db, const char *serial);
 /* Peers of a revoked gateway that have not reported this denial yet. free() the array. */
 int store_denial_unconfirmed(struct db *db, const struct hw_id *gateway_id, struct hw_id **out,
                              size_t *n, struct err *e);
+
+/* A certificate that ended this long ago is good for nothing: the grace in which it may still renew
+ * (CA_RENEW_GRACE_S), and 30 days more, since clocks differ. */
+#define DENIAL_KEPT_S (210ll * 86400)
+
+/* Removes denials of certificates that ended that long before `now`, and of gateways that are
+ * deleted and have no other ones. The rows of the newest number stay: it never falls. Agents learn
+ * of it with the next number. */
+int store_denial_prune(struct db *db, int64_t now, unsigned *removed, struct err *e);
 
 #endif

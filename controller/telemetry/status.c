@@ -4,7 +4,7 @@
 #include "common/model/report.h"
 #include "controller/store/connection.h"
 #include "controller/store/telemetry.h"
-#include "controller/telemetry/boot_watch.h"
+#include "controller/telemetry/gateway_watch.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +78,8 @@ static bool own_problem(const struct store_telemetry *t, char out[HW_TEXT_MAX + 
 }
 
 /* By what the gateway itself said last, which is fresh. */
-static void judge_gateway(const struct store_telemetry *t, bool cloned, struct status *s)
+static void judge_gateway(const struct store_telemetry *t, bool cloned, bool restless,
+                          struct status *s)
 {
     char problem[HW_TEXT_MAX + 1];
     unsigned links = t->links_up + t->links_degraded + t->links_down;
@@ -88,6 +89,10 @@ static void judge_gateway(const struct store_telemetry *t, bool cloned, struct s
         say(s, STATUS_DOWN, "%u of %u links are down", links, links);
     else if (cloned)
         say(s, STATUS_DEGRADED, "cloned: two machines speak with this gateway's key");
+    else if (restless)
+        say(s, STATUS_DEGRADED,
+            "restless: its endpoints or interfaces change so often that it is planned once in %d s",
+            GATEWAY_WATCH_PLAN_S);
     else if (t->links_down || t->links_degraded)
         say(s, STATUS_DEGRADED, "%u of %u links are down, %u degraded", t->links_down, links,
             t->links_degraded);
@@ -101,7 +106,7 @@ static void judge_gateway(const struct store_telemetry *t, bool cloned, struct s
         say(s, STATUS_UP, "no links");
 }
 
-int status_of_gateway(struct db *db, struct boot_watch *boots, const struct store_gateway *g,
+int status_of_gateway(struct db *db, struct gateway_watch *watch, const struct store_gateway *g,
                       int64_t now_s, struct status *out, struct err *e)
 {
     struct status s = {0};
@@ -124,7 +129,9 @@ int status_of_gateway(struct db *db, struct boot_watch *boots, const struct stor
     if (is_stale(t.observed_at, t.interval_seconds, now_s)) {
         say_stale(&s, t.observed_at, now_s);
     } else {
-        judge_gateway(&t, boot_watch_cloned(boots, &g->id, clock_mono_ns()), &s);
+        uint64_t now = clock_mono_ns();
+        judge_gateway(&t, gateway_watch_cloned(watch, &g->id, now),
+                      gateway_watch_restless(watch, &g->id, now), &s);
         seen_by(&s, g->name, t.observed_at);
     }
     store_telemetry_done(&t);

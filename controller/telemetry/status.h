@@ -12,7 +12,7 @@
 
 enum status_state { STATUS_UNKNOWN, STATUS_UP, STATUS_DEGRADED, STATUS_DOWN, STATUS_DISABLED };
 
-struct boot_watch;
+struct gateway_watch;
 
 struct status {
     enum status_state state;
@@ -26,7 +26,7 @@ struct status {
 const char *
 status_state_name(enum status_state s); /* "unknown" "up" "degraded" "down" "disabled" */
 
-int status_of_gateway(struct db *db, struct boot_watch *boots, const struct store_gateway *g,
+int status_of_gateway(struct db *db, struct gateway_watch *watch, const struct store_gateway *g,
                       int64_t now_s, struct status *out, struct err *e);
 int status_of_link(struct db *db, const struct store_link *l, int64_t now_s, struct status *out,
                    struct err *e);

@@ -542,6 +542,24 @@ class Reports(Base):
         self.assertEqual(status["state"], "degraded")
         self.assertIn("clone", status["reason"])
 
+    def test_a_restless_gateway_is_planned_now_and_then(self):
+        """Endpoints that come and go: three plans at once, then one a minute; its reports are kept all the same."""
+        _, agents = self.chain()
+        before = self.api("GET", "revisions").json["revision"]
+        for i in range(10):
+            agents[0].address = f"10.1.0.{2 + i % 2}"
+            self.assertEqual(agents[0].report(interval_seconds=1.0 + i).status, 204)
+        self.assertEqual(self.api("GET", "revisions").json["revision"], before + 3)
+        gateway = self.api("GET", f"gateways/{agents[0].id}").json
+        self.assertEqual(gateway["endpoints"][0]["address"], "10.1.0.2")
+        self.assertEqual(gateway["telemetry"]["interval_seconds"], 10)
+        self.assertEqual(gateway["status"]["state"], "degraded")
+        self.assertIn("restless", gateway["status"]["reason"])
+        # Others are planned as ever.
+        agents[1].workers = 12
+        self.assertEqual(agents[1].report().status, 204)
+        self.assertEqual(self.api("GET", "revisions").json["revision"], before + 4)
+
     def test_bad_reports(self):
         agent = self.enrolled(self.site("a", "10.1.0.0/16"), "gw-a1", "10.1.0.1")
         self.is_problem(agent.call("POST", "/agent/v1/report", b"nonsense"), 422)

@@ -1,7 +1,7 @@
 #include "common/clock.h"
 #include "controller/push/publish.h"
 #include "controller/store/telemetry.h"
-#include "controller/telemetry/boot_watch.h"
+#include "controller/telemetry/gateway_watch.h"
 #include "controller/telemetry/status.h"
 #include "tests/unit/controller/store_fixture.h"
 #include "tests/unit/suite.h"
@@ -23,7 +23,7 @@ static struct store_telemetry telemetry(const struct store_gateway *g, int64_t a
                                     .report_json = quiet};
 }
 
-static struct boot_watch *boots;
+static struct gateway_watch *watch;
 
 static struct status gateway_status(struct store_fixture *f, const struct store_telemetry *t,
                                     int64_t now)
@@ -36,7 +36,7 @@ static struct status gateway_status(struct store_fixture *f, const struct store_
     }
     struct db *db;
     CU_ASSERT_EQUAL_FATAL(store_read(f->app.store, &db, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(status_of_gateway(db, boots, &f->gateways[0], now, &s, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(status_of_gateway(db, watch, &f->gateways[0], now, &s, NULL), 0);
     store_read_end(db);
     return s;
 }
@@ -45,7 +45,7 @@ static void test_gateway(void)
 {
     struct store_fixture f;
     store_fixture_init(&f);
-    boots = boot_watch_new();
+    watch = gateway_watch_new();
     const int64_t now = 1000000;
     struct status s = gateway_status(&f, NULL, now);
     CU_ASSERT_EQUAL(s.state, STATUS_UNKNOWN);
@@ -90,18 +90,24 @@ static void test_gateway(void)
     CU_ASSERT_STRING_EQUAL(s.reason, "ip_forward was switched off");
     t.report_json = quiet;
     struct hw_id one = id_new(), two = id_new();
-    boot_watch_seen(boots, &f.gateways[0].id, &one, clock_mono_ns());
-    boot_watch_seen(boots, &f.gateways[0].id, &two, clock_mono_ns());
+    gateway_watch_boot(watch, &f.gateways[0].id, &one, clock_mono_ns());
+    gateway_watch_boot(watch, &f.gateways[0].id, &two, clock_mono_ns());
     CU_ASSERT_EQUAL(gateway_status(&f, &t, now).state, STATUS_UP);
-    boot_watch_seen(boots, &f.gateways[0].id, &one, clock_mono_ns());
+    gateway_watch_boot(watch, &f.gateways[0].id, &one, clock_mono_ns());
     s = gateway_status(&f, &t, now);
     CU_ASSERT_EQUAL(s.state, STATUS_DEGRADED);
     CU_ASSERT_PTR_NOT_NULL(strstr(s.reason, "cloned"));
+    gateway_watch_forget(watch, &f.gateways[0].id);
+    while (gateway_watch_plan(watch, &f.gateways[0].id, clock_mono_ns()))
+        CU_ASSERT_EQUAL(gateway_status(&f, &t, now).state, STATUS_UP);
+    s = gateway_status(&f, &t, now);
+    CU_ASSERT_EQUAL(s.state, STATUS_DEGRADED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(s.reason, "restless"));
     f.gateways[0].state = GATEWAY_REVOKED;
     CU_ASSERT_EQUAL(gateway_status(&f, NULL, now).state, STATUS_DOWN);
     f.gateways[0].state = GATEWAY_PENDING;
     CU_ASSERT_EQUAL(gateway_status(&f, NULL, now).state, STATUS_UNKNOWN);
-    boot_watch_free(boots);
+    gateway_watch_free(watch);
     store_fixture_done(&f);
 }
 

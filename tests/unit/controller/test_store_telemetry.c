@@ -1,0 +1,75 @@
+#include "controller/store/link.h"
+#include "controller/store/telemetry.h"
+#include "tests/unit/controller/store_file.h"
+#include <stdlib.h>
+
+static void test_telemetry(void)
+{
+    struct fleet *f = calloc(1, sizeof *f);
+    struct store_telemetry got = {0};
+    struct store_link_status status[2];
+    struct store_history_row *rows = NULL;
+    size_t n = 0;
+    unsigned removed = 9;
+    fresh();
+    make_fleet(f);
+    struct db *db = begin(STORE_TELEMETRY);
+    struct store_telemetry t = telemetry(&f->ga.id, 0);
+    CU_ASSERT_EQUAL(store_telemetry_last(db, &f->ga.id, &got, NULL), HW_ENOTFOUND);
+    for (int i = 0; i < 5; i++, t.observed_at++)
+        CU_ASSERT_EQUAL(store_telemetry_put(db, &t, NULL), 0);
+    CU_ASSERT_EQUAL(store_telemetry_last(db, &f->ga.id, &got, NULL), 0);
+    CU_ASSERT_EQUAL(got.observed_at, 1004);
+    CU_ASSERT_EQUAL(got.goodput_tx_bps, 1.5e9);
+    CU_ASSERT_STRING_EQUAL(got.report_json, "{\"x\":1}");
+    store_telemetry_done(&got);
+    t.gateway_id = id_new();
+    CU_ASSERT_EQUAL(store_telemetry_put(db, &t, NULL), HW_ENOTFOUND);
+
+    t.gateway_id = f->ga.id;
+    t.observed_at = 1004;
+    CU_ASSERT_EQUAL(store_telemetry_put(db, &t, NULL), 0); /* in the place of the last one */
+    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, 0, 9, 8, &rows, &n, NULL), 0);
+    CU_ASSERT_EQUAL(n, 2); /* of seven bytes each */
+    store_history_free(rows, n);
+    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, 0, 2, 99, &rows, &n, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(n, 2);
+    CU_ASSERT_EQUAL(rows[0].observed_at, 1004);
+    int64_t before = rows[1].row_id;
+    store_history_free(rows, n);
+    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, before, 9, 99, &rows, &n, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(n, 3);
+    CU_ASSERT_EQUAL(rows[2].observed_at, 1000);
+    store_history_free(rows, n);
+    CU_ASSERT_EQUAL(store_history_expire(db, 1003, 2, &removed, NULL), 0);
+    CU_ASSERT_EQUAL(removed, 2);
+    CU_ASSERT_EQUAL(store_history_expire(db, 1003, 2, &removed, NULL), 0);
+    CU_ASSERT_EQUAL(removed, 1);
+
+    struct store_link_status s = {.link_id = f->l.id,
+                                  .gateway_id = f->ga.id,
+                                  .observed_at = 5,
+                                  .state = "up",
+                                  .tunnels_up = 8,
+                                  .tunnels_total = 8};
+    CU_ASSERT_EQUAL(store_link_status_put(db, &s, NULL), 0);
+    s.tunnels_up = 7;
+    CU_ASSERT_EQUAL(store_link_status_put(db, &s, NULL), 0);
+    s.link_id = id_new();
+    CU_ASSERT_EQUAL(store_link_status_put(db, &s, NULL), 0);
+    CU_ASSERT_EQUAL(store_link_status_get(db, &f->l.id, status, &n, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(n, 1);
+    CU_ASSERT_EQUAL(status[0].tunnels_up, 7);
+    store_rollback(db);
+    free(f);
+}
+
+static CU_TestInfo tests[] = {
+    {"telemetry", test_telemetry},
+    CU_TEST_INFO_NULL,
+};
+
+int main(void)
+{
+    return store_suite_run("store: telemetry", tests);
+}
