@@ -6,6 +6,7 @@
 #include "controller/app.h"
 #include "controller/bootstrap.h"
 #include "controller/housekeeping.h"
+#include "controller/restored.h"
 #include "controller/service_user.h"
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,11 @@ static const char usage_text[] =
     "  hawser-controller bootstrap [--config FILE] [--url https://HOST:PORT]… [--new-admin-token]\n"
     "                                             once, before the first start: store, CA, admin "
     "token\n"
+    "  hawser-controller restored [--config FILE]\n"
+    "                                             a backup was put in place: configs are held "
+    "until "
+    "an\n"
+    "                                             admin accepts what this store says\n"
     "  hawser-controller --check-config [--config FILE]\n"
     "  hawser-controller --print-routes | --version | --help\n"
     "\n"
@@ -31,7 +37,15 @@ static const char usage_text[] =
     "a\n"
     "variable (HAWSER_LISTEN). Exit codes: 0 ok, 1 failed, 2 usage, 3 bootstrapped already.\n";
 
-enum verb { VERB_RUN, VERB_BOOTSTRAP, VERB_CHECK, VERB_ROUTES, VERB_VERSION, VERB_HELP };
+enum verb {
+    VERB_RUN,
+    VERB_BOOTSTRAP,
+    VERB_RESTORED,
+    VERB_CHECK,
+    VERB_ROUTES,
+    VERB_VERSION,
+    VERB_HELP
+};
 
 struct command {
     enum verb verb;
@@ -55,6 +69,7 @@ static bool verb_of(const char *word, enum verb *out)
     } verbs[] = {
         {"run", VERB_RUN},
         {"bootstrap", VERB_BOOTSTRAP},
+        {"restored", VERB_RESTORED},
         {"--check-config", VERB_CHECK},
         {"--print-routes", VERB_ROUTES},
         {"--version", VERB_VERSION},
@@ -222,6 +237,18 @@ static int bootstrap(const struct settings *s, const struct bootstrap_options *o
     return rc == HW_ECONFLICT ? EXIT_DONE_BEFORE : rc ? EXIT_FAILED : EXIT_OK;
 }
 
+static int restored(const struct settings *s)
+{
+    struct err e = {0};
+    if (restored_run(s, &e)) {
+        (void)fprintf(stderr, "hawser-controller: restored: %s\n", e.text);
+        return EXIT_FAILED;
+    }
+    printf("configs are held: once the controller runs, repeat revocations that the backup lacks, "
+           "then POST /api/v1/revisions/accept\n");
+    return EXIT_OK;
+}
+
 static int with_settings(const struct command *c)
 {
     struct err e = {0};
@@ -239,6 +266,8 @@ static int with_settings(const struct command *c)
         printf("settings are in order\n");
     else if (c->verb == VERB_BOOTSTRAP)
         code = bootstrap(s, &c->bootstrap);
+    else if (c->verb == VERB_RESTORED)
+        code = restored(s);
     else
         code = run(s);
     free(s);

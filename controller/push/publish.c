@@ -16,6 +16,9 @@
 
 /* Why configs are held back; empty or unset: they are not. */
 #define META_HELD "configs_held"
+/* More than any store has given out since its last backup. */
+#define RESTORED_REVISIONS (UINT64_C(1) << 20)
+#define RESTORED_DENIALS   (UINT64_C(1) << 10)
 
 void publish_result_done(struct publish_result *r)
 {
@@ -348,6 +351,21 @@ int publish_hold(struct db *db, const struct hw_id *gateway, const struct publis
     if (!rc)
         log_warn("configs are held: %s", why);
     return rc;
+}
+
+int publish_restored(struct db *db, struct err *e)
+{
+    uint64_t denials;
+    int rc = store_denial_known(db, &denials, e);
+    if (!rc)
+        rc = store_revision_raise(db, store_revision(db) + RESTORED_REVISIONS, e);
+    if (!rc)
+        rc = store_denial_raise(db, denials + RESTORED_DENIALS, e);
+    return rc ? rc
+              : store_meta_set(db, META_HELD,
+                               "the store was restored from a backup. "
+                               "Repeat later revocations, then accept",
+                               e);
 }
 
 int publish_held(struct db *db, bool *held, char *why, size_t why_len, struct err *e)

@@ -55,6 +55,10 @@ bool publish_is_behind(const struct publish_known *store, const struct publish_k
  * by now. HW_EINVAL beyond PUBLISH_LEAD_MAX. Inside STORE_CHANGE. */
 int publish_hold(struct db *db, const struct hw_id *gateway, const struct publish_known *agent,
                  struct err *e);
+/* The store is a restored backup, says who restored it: as above, without waiting for an agent that
+ * knows more. What the store has written since the backup may have taken numbers that agents know
+ * with other contents, so its counters jump above all that can have been given out. */
+int publish_restored(struct db *db, struct err *e);
 /* *held, and then a sentence for people in `why`. */
 int publish_held(struct db *db, bool *held, char *why, size_t why_len, struct err *e);
 /* An admin accepts: lifts the hold and signs every config anew under this transaction's revision.

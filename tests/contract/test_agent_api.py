@@ -3,6 +3,8 @@ openssl command, not by Hawser's own code."""
 import json
 import pathlib
 import re
+import shutil
+import sqlite3
 import tempfile
 import time
 import unittest
@@ -573,6 +575,37 @@ class Reports(Base):
 
 class RestoredBackup(Base):
     """Agents know more than the store: an older copy of it was put back."""
+
+    def test_a_backup_of_the_running_store_comes_back(self):
+        """As docs/operations.md has it. The store has written as much since as it had lost: numbers alone tell nothing."""
+        sites, agents = self.chain()
+        state, backup = self.controller.state, self.controller.dir / "backup.db"
+        with sqlite3.connect(state / "hawser.db", timeout=10) as db:
+            db.execute("VACUUM INTO ?", (str(backup),))
+        self.change(f"sites/{sites[0]['id']}", cidrs=["10.1.0.0/16", "10.66.0.0/16"])
+        lost, _ = agents[1].config()
+        self.assertEqual(self.controller.stop(), 0)
+        for suffix in ("-wal", "-shm"):
+            (state / f"hawser.db{suffix}").unlink(missing_ok=True)
+        shutil.copyfile(backup, state / "hawser.db")
+        done = self.controller.run("restored")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("revisions/accept", done.stdout)
+        self.controller.start()
+        now = self.api("GET", "revisions").json
+        self.assertTrue(now["held"])
+        self.assertGreater(now["revision"], lost)
+        self.assertIn("backup", now["reason"])
+        self.change(f"sites/{sites[0]['id']}", cidrs=["10.1.0.0/16", "10.67.0.0/16"])
+        denials = agents[1].poll().json["denials_revision"] if agents[1].knows_denials() else 0
+        parked = Parked(lambda: agents[1].poll(seen=lost, denials=denials))
+        self.until(lambda: time.monotonic() - parked.begun > 0.3)
+        self.assertFalse(self.api("POST", "revisions/accept", {}).json["held"])
+        self.assertEqual(parked.wait().status, 200)
+        revision, config = agents[1].config()
+        self.assertGreater(revision, lost)
+        self.assertIn("10.67.0.0/16", json.dumps(config))
+        self.assertNotIn("10.66.0.0/16", json.dumps(config))
 
     def setUp(self):
         super().setUp()

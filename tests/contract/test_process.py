@@ -85,6 +85,22 @@ class Bootstrap(Base):
         context = ssl.create_default_context(cadata=pem.read_text())
         self.assertEqual(request(controller.port, context, "GET", "/healthz").status, 200)
 
+    def test_a_new_web_key(self):
+        """As docs/operations.md has it: without its key the certificate is made anew, under the same CA and names."""
+        controller = self.controller()
+
+        def served():
+            with socket.create_connection(("127.0.0.1", controller.port), timeout=5) as s:
+                with controller.web_context().wrap_socket(s, server_hostname="127.0.0.1") as tls:
+                    return tls.getpeercert()
+        before = served()
+        controller.stop()
+        (controller.state / "web.key").unlink()
+        controller.start()
+        after = served()
+        self.assertNotEqual(before["serialNumber"], after["serialNumber"])
+        self.assertEqual(before["subjectAltName"], after["subjectAltName"])
+
     def test_second_run(self):
         controller = self.controller()
         before = {p.name: p.read_bytes() for p in controller.state.iterdir() if p.suffix in (".pem", ".key")}
