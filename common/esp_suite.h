@@ -33,6 +33,12 @@ struct esp_suite {
     const char *libcrypto_name; /* for EVP_CIPHER_fetch */
 };
 
+/* Does it hide what it carries? */
+static inline int esp_suite_encrypts(const struct esp_suite *s)
+{
+    return s->id == ESP_SUITE_AES_256_GCM || s->id == ESP_SUITE_AES_128_GCM;
+}
+
 /* NULL when unknown. */
 const struct esp_suite *esp_suite_by_id(unsigned id);
 const struct esp_suite *esp_suite_by_name(const char *name);

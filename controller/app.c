@@ -13,6 +13,7 @@
 #include "controller/store/api_token.h"
 #include "controller/store/overlay_pools.h"
 #include "controller/store/store.h"
+#include "controller/telemetry/counters.h"
 #include "controller/telemetry/gateway_watch.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,7 +161,10 @@ int app_start(struct app *app, struct err *e)
     if (!rc) {
         app->auth_limit = ratelimit_new();
         app->watch = gateway_watch_new();
-        rc = app->auth_limit && app->watch ? 0 : err_set(e, HW_ENOMEM, "out of memory");
+        app->counters = counters_table_new();
+        rc = app->auth_limit && app->watch && app->counters
+                 ? 0
+                 : err_set(e, HW_ENOMEM, "out of memory");
     }
     if (!rc)
         rc = load_console(app, e);
@@ -203,6 +207,7 @@ void app_stop(struct app *app)
     hub_free(app->hub);
     ratelimit_free(app->auth_limit);
     gateway_watch_free(app->watch);
+    counters_table_free(app->counters);
     ca_free(app->ca);
     static_files_free(app->console);
     store_close(app->store);
@@ -210,6 +215,7 @@ void app_stop(struct app *app)
     app->hub = NULL;
     app->auth_limit = NULL;
     app->watch = NULL;
+    app->counters = NULL;
     app->console = NULL;
     app->ca = NULL;
     app->store = NULL;

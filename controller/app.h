@@ -19,10 +19,11 @@ struct app {
     struct ca *ca;
     struct hub *hub;
     struct http_server *server;
-    struct gateway_watch *watch;  /* telemetry/gateway_watch.h: cloned and restless machines */
-    struct static_files *console; /* NULL: no console installed */
-    struct ratelimit *auth_limit; /* failed authentications by client address */
-    _Atomic bool stopping;        /* set once; readyz says so */
+    struct gateway_watch *watch;     /* telemetry/gateway_watch.h: cloned and restless machines */
+    struct static_files *console;    /* NULL: no console installed */
+    struct ratelimit *auth_limit;    /* failed authentications by client address */
+    _Atomic bool stopping;           /* set once; readyz says so */
+    struct counters_table *counters; /* telemetry/counters.h: of each gateway's last report */
 };
 
 /* Opens everything and starts the listeners; what stands in app->settings must be complete. */

@@ -7,48 +7,96 @@
 #include "controller/store/idempotency.h"
 #include "controller/store/store.h"
 #include "controller/store/telemetry.h"
+#include "controller/telemetry/keeper.h"
 #include <stdlib.h>
 
-#define HISTORY_S       86400 /* raw rows are kept this long */
-#define HISTORY_BATCH   2000  /* rows removed in one transaction: the writer is not held long */
-#define HISTORY_EVERY_S 60
-#define RENEW_EVERY_S   3600
+#define EXPIRE_BATCH   500 /* rows in one transaction: the writer is not held for long */
+#define EXPIRE_EVERY_S 60
+#define ROLL_BATCH     24 /* periods in one transaction */
+#define ROLL_EVERY_S   10
+#define SOON_NS        (100 * NS_PER_MS) /* there is more to do; others write in between */
+#define RENEW_EVERY_S  3600
 
 _Static_assert(DENIAL_KEPT_S > CA_RENEW_GRACE_S, "a denied certificate could renew");
 
 struct housekeeping {
     struct app *app;
-    struct ev_timer *history, *renewal;
+    struct ev_timer *expiry, *rollup, *renewal;
+    struct hw_id rolled; /* the gateway that was rolled up last; zero: begin anew */
 };
 
-/* Rows of the history removed. */
+/* Rows of telemetry removed. */
 static unsigned expire_batch(struct app *app)
 {
     struct err e = {0};
     struct db *db;
-    unsigned history = 0, answers = 0;
+    unsigned rows = 0, answers = 0;
     int64_t now = clock_wall_s();
     int rc = store_begin(app->store, STORE_TELEMETRY, &db, &e);
     if (!rc) {
-        rc = store_history_expire(db, now - HISTORY_S, HISTORY_BATCH, &history, &e);
+        rc = keeper_expire(db, now, EXPIRE_BATCH, &rows, &e);
         if (!rc)
             rc = store_answer_expire(db, now, &answers, &e);
-        if (!rc && (history || answers))
+        if (!rc && (rows || answers))
             rc = store_commit(db, &e);
         else
             store_rollback(db);
     }
     if (rc)
         log_warn_limited("nothing expired: %s", e.text);
-    return rc ? 0 : history;
+    return rc ? 0 : rows;
 }
 
-/* A full batch means that there may be more: again in a second, so that others write in between. */
-static void on_history(void *arg)
+static void on_expiry(void *arg)
 {
     struct housekeeping *h = arg;
-    unsigned removed = expire_batch(h->app);
-    evloop_timer_arm(h->history, (removed == HISTORY_BATCH ? 1 : HISTORY_EVERY_S) * NS_PER_S);
+    bool more = expire_batch(h->app) == EXPIRE_BATCH;
+    evloop_timer_arm(h->expiry, more ? SOON_NS : EXPIRE_EVERY_S * NS_PER_S);
+}
+
+/* Gateways in turn until the batch is full. *more: some are left. */
+static int roll_gateways(struct housekeeping *h, struct db *db, unsigned *rolled, bool *more,
+                         struct err *e)
+{
+    int64_t now = clock_wall_s();
+    *rolled = 0;
+    while (*rolled < ROLL_BATCH) {
+        struct hw_id next;
+        unsigned n;
+        int rc = store_telemetry_next_gateway(db, &h->rolled, &next, e);
+        *more = rc == 0;
+        if (rc) {
+            h->rolled = (struct hw_id){0};
+            return rc == HW_ENOTFOUND ? 0 : rc;
+        }
+        rc = keeper_roll(db, &next, now, ROLL_BATCH - *rolled, &n, e);
+        if (rc)
+            return rc;
+        *rolled += n;
+        if (*rolled < ROLL_BATCH) /* this one is done */
+            h->rolled = next;
+    }
+    return 0;
+}
+
+static void on_rollup(void *arg)
+{
+    struct housekeeping *h = arg;
+    struct err e = {0};
+    struct db *db;
+    bool more = false;
+    unsigned rolled = 0;
+    int rc = store_begin(h->app->store, STORE_TELEMETRY, &db, &e);
+    if (!rc) {
+        rc = roll_gateways(h, db, &rolled, &more, &e);
+        if (rc || rolled == 0)
+            store_rollback(db);
+        else
+            rc = store_commit(db, &e);
+    }
+    if (rc)
+        log_warn_limited("telemetry not rolled up: %s", e.text);
+    evloop_timer_arm(h->rollup, !rc && more ? SOON_NS : ROLL_EVERY_S * NS_PER_S);
 }
 
 /* Nothing is published for it: what agents know more is of no harm. */
@@ -90,13 +138,15 @@ int housekeeping_start(struct app *app, struct evloop *loop, struct housekeeping
     if (!h)
         return err_set(e, HW_ENOMEM, "out of memory");
     h->app = app;
-    h->history = evloop_timer_add(loop, on_history, h);
+    h->expiry = evloop_timer_add(loop, on_expiry, h);
+    h->rollup = evloop_timer_add(loop, on_rollup, h);
     h->renewal = evloop_timer_add(loop, on_renewal, h);
-    if (!h->history || !h->renewal) {
+    if (!h->expiry || !h->rollup || !h->renewal) {
         housekeeping_stop(h);
         return err_set(e, HW_ENOMEM, "out of memory");
     }
-    evloop_timer_arm(h->history, HISTORY_EVERY_S * NS_PER_S);
+    evloop_timer_arm(h->expiry, EXPIRE_EVERY_S * NS_PER_S);
+    evloop_timer_arm(h->rollup, ROLL_EVERY_S * NS_PER_S);
     evloop_timer_arm(h->renewal, 0); /* the controller may have been off for long */
     *out = h;
     return 0;
@@ -106,8 +156,10 @@ void housekeeping_stop(struct housekeeping *h)
 {
     if (!h)
         return;
-    if (h->history)
-        evloop_timer_remove(h->history);
+    if (h->expiry)
+        evloop_timer_remove(h->expiry);
+    if (h->rollup)
+        evloop_timer_remove(h->rollup);
     if (h->renewal)
         evloop_timer_remove(h->renewal);
     free(h);

@@ -1,4 +1,5 @@
-/* What the controller does by the clock: expiry of the history, of kept answers and of denials,
+/* What the controller does by the clock: rollups and expiry of telemetry, expiry of kept
+ * answers and of denials,
  * renewal of its own certificates. In the main loop's thread. */
 #ifndef HAWSER_CONTROLLER_HOUSEKEEPING_H
 #define HAWSER_CONTROLLER_HOUSEKEEPING_H

@@ -6,6 +6,7 @@
 #include "controller/push/publish.h"
 #include "controller/store/denial.h"
 #include "controller/store/gateway.h"
+#include "controller/telemetry/counters.h"
 #include "controller/telemetry/gateway_watch.h"
 #include "controller/telemetry/ingest.h"
 
@@ -61,11 +62,12 @@ static int store_identity(struct db *db, const struct http_request *req, const s
 }
 
 static int store_report(struct db *db, const struct http_request *req, const struct report *r,
-                        const struct need *need, struct err *e)
+                        const struct need *need, struct counters_table *table,
+                        struct counters **next, struct err *e)
 {
     int rc = need->aside ? 0 : store_identity(db, req, r, e);
     if (!rc)
-        rc = ingest_telemetry(db, &req->gateway_id, r, req->body, e);
+        rc = ingest_telemetry(db, &req->gateway_id, r, req->body, table, next, e);
     if (!rc && need->hold)
         rc = publish_hold(db, &req->gateway_id, &need->known, e);
     return rc;
@@ -76,6 +78,7 @@ static int commit_report(struct app *app, const struct http_request *req, const 
                          struct err *e)
 {
     struct need need = {0};
+    struct counters *next = NULL;
     int rc = look(app, req, r, &need, e);
     if (rc)
         return rc;
@@ -84,12 +87,16 @@ static int commit_report(struct app *app, const struct http_request *req, const 
     rc = store_begin(app->store, change ? STORE_CHANGE : STORE_TELEMETRY, &db, e);
     if (rc)
         return rc;
-    rc = store_report(db, req, r, &need, e);
-    if (rc) {
+    rc = store_report(db, req, r, &need, app->counters, &next, e);
+    if (rc)
         store_rollback(db);
-        return rc;
-    }
-    return change ? change_commit(app, db, PUBLISH_AGENT, e) : store_commit(db, e);
+    else
+        rc = change ? change_commit(app, db, PUBLISH_AGENT, e) : store_commit(db, e);
+    if (rc)
+        counters_free(next);
+    else if (next)
+        counters_table_put(app->counters, &req->gateway_id, next);
+    return rc;
 }
 
 /* POST /agent/v1/report */

@@ -7,7 +7,8 @@
 extern const struct resource sites, gateways, connections, links, enrolment_tokens;
 
 int gateways_revoke(struct app *, struct http_request *, struct http_response *, struct err *);
-int telemetry_list(struct app *, struct http_request *, struct http_response *, struct err *);
+
+int telemetry_get(struct app *, struct http_request *, struct http_response *, struct err *);
 
 int revisions_get(struct app *, struct http_request *, struct http_response *, struct err *);
 int revisions_accept(struct app *, struct http_request *, struct http_response *, struct err *);

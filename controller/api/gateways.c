@@ -2,6 +2,7 @@
 #include "controller/api/api.h"
 #include "controller/api/page.h"
 #include "controller/api/resource.h"
+#include "controller/api/status_json.h"
 #include "controller/app.h"
 #include "controller/store/denial.h"
 #include "controller/store/gateway.h"
@@ -57,16 +58,6 @@ static void put_certificate(struct json_writer *w, const struct store_gateway *g
     json_open_object(w, "certificate");
     json_put_str(w, "serial", g->cert_serial);
     body_put_time(w, "not_after", g->cert_not_after);
-    json_close(w);
-}
-
-static void put_status(struct json_writer *w, const struct status *s)
-{
-    json_open_object(w, "status");
-    json_put_str(w, "state", status_state_name(s->state));
-    json_put_str(w, "reason", s->reason);
-    json_put_str(w, "observer", s->observer[0] ? s->observer : NULL);
-    body_put_time(w, "observed_at", s->observed_at);
     json_close(w);
 }
 
@@ -147,7 +138,7 @@ static int put_gateway(struct json_writer *w, const struct resource_context *c, 
     json_put_str(w, "agent_version", g->agent_version[0] ? g->agent_version : NULL);
     put_certificate(w, g);
     put_revisions(w, config, &t);
-    put_status(w, &status);
+    status_json_put(w, &status, store_now(db));
     put_telemetry(w, &t);
     rc = put_unconfirmed(w, db, g, e);
     body_put_common(w, &g->common);

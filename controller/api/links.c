@@ -1,23 +1,12 @@
 #include "controller/api/api.h"
 #include "controller/api/page.h"
 #include "controller/api/resource.h"
+#include "controller/api/status_json.h"
 #include "controller/store/link.h"
 #include "controller/telemetry/status.h"
 #include <stdlib.h>
 
 static const char *const changes[] = {"tunnels_override", "enabled", NULL};
-
-static void put_status(struct json_writer *w, const struct status *s)
-{
-    json_open_object(w, "status");
-    json_put_str(w, "state", status_state_name(s->state));
-    json_put_str(w, "reason", s->reason);
-    json_put_str(w, "observer", s->observer[0] ? s->observer : NULL);
-    body_put_time(w, "observed_at", s->observed_at);
-    json_put_uint(w, "tunnels_up", s->tunnels_up);
-    json_put_uint(w, "tunnels_total", s->tunnels_total);
-    json_close(w);
-}
 
 static int put_link(struct json_writer *w, const struct resource_context *c, const void *row,
                     struct err *e)
@@ -44,7 +33,7 @@ static int put_link(struct json_writer *w, const struct resource_context *c, con
     json_put_bool(w, "enabled", l->enabled);
     json_put_ip(w, "address_a", &l->address_a);
     json_put_ip(w, "address_b", &l->address_b);
-    put_status(w, &status);
+    status_json_put_link(w, &status, store_now(c->db));
     body_put_common(w, &l->common);
     return 0;
 }

@@ -3,6 +3,10 @@
 #include "common/json.h"
 #include "controller/store/link.h"
 #include "controller/store/telemetry.h"
+#include "controller/store/telemetry_row.h"
+#include "controller/telemetry/counters.h"
+#include "controller/telemetry/report_row.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,6 +121,15 @@ static void count_links(const struct report *r, struct store_telemetry *t)
     }
 }
 
+static double hottest(const struct report *r)
+{
+    double busy = r->n_workers && r->interval_seconds > 0 ? 0 : NAN;
+    for (size_t i = 0; i < r->n_workers; i++)
+        if (r->workers[i].busy_ratio > busy)
+            busy = r->workers[i].busy_ratio;
+    return busy;
+}
+
 static int put_last(struct db *db, const struct hw_id *gateway, const struct report *r,
                     const char *json, struct err *e)
 {
@@ -136,21 +149,63 @@ static int put_last(struct db *db, const struct hw_id *gateway, const struct rep
                                 .wire_tx_bps = (double)r->totals.wire_tx_bps,
                                 .wire_rx_bps = (double)r->totals.wire_rx_bps,
                                 .dataplane_connected = r->dataplane.connected,
+                                .busy_ratio = hottest(r),
                                 .report_json = (char *)(uintptr_t)json};
     count_links(r, &t);
     return store_telemetry_put(db, &t, e);
 }
 
-static bool is_own(const struct store_link *own, size_t n, const struct hw_id *id)
+struct own_links {
+    const struct store_link *links;
+    size_t n;
+};
+
+static bool is_own(const void *arg, const struct hw_id *id)
 {
-    for (size_t i = 0; i < n; i++)
-        if (id_equal(&own[i].id, id))
+    const struct own_links *own = arg;
+    for (size_t i = 0; i < own->n; i++)
+        if (id_equal(&own->links[i].id, id))
             return true;
     return false;
 }
 
-/* Reports are kept for a day: a gateway in wrong hands must not fill the disk with what it makes
- * up. Links that were planned away lately find room in the base. */
+/* The counters of the report before, from memory or from the store: before put_last replaces it.
+ * NULL: there was none. */
+static struct counters *counters_before(struct db *db, const struct hw_id *gateway,
+                                        struct counters_table *table)
+{
+    struct counters *c = counters_table_take(table, gateway);
+    struct store_telemetry last;
+    if (c || store_telemetry_last(db, gateway, &last, NULL))
+        return c;
+    struct report r;
+    if (report_decode(last.report_json, strlen(last.report_json), &r, NULL) == 0) {
+        c = counters_of(&r);
+        report_done(&r);
+    }
+    store_telemetry_done(&last);
+    return c;
+}
+
+static int put_row(struct db *db, const struct hw_id *gateway, const struct report *r,
+                   const struct counters *before, const struct own_links *own, struct err *e)
+{
+    struct pack_row row;
+    int rc = report_row_make(r, before, is_own, own, &row, e);
+    if (rc)
+        return rc;
+    size_t main_len, detail_len;
+    auto_free uint8_t *main_data = pack_main(&row, &main_len);
+    auto_free uint8_t *detail = pack_detail(&row, &detail_len);
+    pack_row_done(&row);
+    if (!main_data || !detail)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    return store_telemetry_row_put(db, gateway, 0, store_now(db), main_data, main_len, detail,
+                                   detail_len, e);
+}
+
+/* Rows are kept for a day: a gateway in wrong hands must not fill the disk with what it makes up.
+ * Links that were planned away lately find room in the base. */
 static int check_size(size_t len, size_t n_links, struct err *e)
 {
     size_t max = REPORT_BASE_MAX + n_links * REPORT_LINK_MAX;
@@ -163,17 +218,23 @@ static int check_size(size_t len, size_t n_links, struct err *e)
 /* A gateway speaks of its own links alone; others that it names (planned away meanwhile, or made
  * up) are passed over. */
 static int put_links(struct db *db, const struct hw_id *gateway, const struct report *r,
-                     const struct store_link *own, size_t n_own, struct err *e)
+                     const struct own_links *own, struct err *e)
 {
     int rc = 0;
     for (size_t i = 0; !rc && i < r->n_links; i++) {
         const struct report_link *l = &r->links[i];
-        if (!is_own(own, n_own, &l->link_id))
+        if (!is_own(own, &l->link_id))
             continue;
         struct store_link_status s = {.link_id = l->link_id,
                                       .gateway_id = *gateway,
                                       .observed_at = store_now(db),
-                                      .tunnels_total = (unsigned)l->n_tunnels};
+                                      .tunnels_total = (unsigned)l->n_tunnels,
+                                      .suite = l->suite,
+                                      .mtu = l->mtu,
+                                      .tx_bps = (double)l->tx_bps,
+                                      .rx_bps = (double)l->rx_bps,
+                                      .rtt_us = l->rtt_us.known ? l->rtt_us.avg : NAN,
+                                      .loss_ratio = l->loss.known ? l->loss.value : NAN};
         for (size_t k = 0; k < l->n_tunnels; k++)
             s.tunnels_up += l->tunnels[k].state == DP_TUNNEL_UP;
         (void)snprintf(s.state, sizeof s.state, "%s", report_link_state_name(l->state));
@@ -183,19 +244,43 @@ static int put_links(struct db *db, const struct hw_id *gateway, const struct re
     return rc;
 }
 
+/* What is known after this report: its own counters, or, while the dataplane is away, the old ones.
+ * `before` is used up. */
+static struct counters *counters_after(const struct report *r, struct counters *before)
+{
+    if (!r->dataplane.connected && before) {
+        counters_keep(before, r);
+        return before;
+    }
+    counters_free(before);
+    return counters_of(r);
+}
+
 int ingest_telemetry(struct db *db, const struct hw_id *gateway, const struct report *r,
-                     const char *json, struct err *e)
+                     const char *json, struct counters_table *table, struct counters **next,
+                     struct err *e)
 {
     const struct store_page all = {.limit = HW_LINKS_MAX};
-    struct store_link *own = NULL;
-    size_t n_own = 0;
-    int rc = store_link_list(db, &all, NULL, gateway, &own, &n_own, e);
+    struct store_link *links = NULL;
+    struct own_links own = {0};
+    int rc = store_link_list(db, &all, NULL, gateway, &links, &own.n, e);
+    own.links = links;
     if (!rc)
-        rc = check_size(strlen(json), n_own, e);
+        rc = check_size(strlen(json), own.n, e);
+    if (rc) {
+        free(links);
+        return rc;
+    }
+    struct counters *before = counters_before(db, gateway, table);
+    rc = put_last(db, gateway, r, json, e);
     if (!rc)
-        rc = put_last(db, gateway, r, json, e);
+        rc = put_row(db, gateway, r, before, &own, e);
     if (!rc)
-        rc = put_links(db, gateway, r, own, n_own, e);
-    free(own);
+        rc = put_links(db, gateway, r, &own, e);
+    free(links);
+    if (rc)
+        counters_free(before);
+    else
+        *next = counters_after(r, before);
     return rc;
 }

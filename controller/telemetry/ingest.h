@@ -22,10 +22,15 @@ int ingest_identity(const struct report *r, struct store_gateway *g, bool *chang
 #define REPORT_BASE_MAX (160u << 10)
 #define REPORT_LINK_MAX (28u << 10)
 
-/* Last values, one history row, and this gateway's view of its links. `json` is the report as it
+/* Last values, one packed row, and this gateway's view of its links. `json` is the report as it
  * came, already decoded and so known to be well-formed. HW_ETOOBIG when it is longer than all that
- * this gateway can have to say. */
+ * this gateway can have to say. `table` holds the counters of the report before; those of this one
+ * are *next, to be put there once the transaction is over (nothing, when it failed: the store's
+ * last report is read then). */
+struct counters;
+struct counters_table;
 int ingest_telemetry(struct db *db, const struct hw_id *gateway, const struct report *r,
-                     const char *json, struct err *e);
+                     const char *json, struct counters_table *table, struct counters **next,
+                     struct err *e);
 
 #endif

@@ -5,6 +5,7 @@
 #include "controller/store/connection.h"
 #include "controller/store/telemetry.h"
 #include "controller/telemetry/gateway_watch.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -221,6 +222,33 @@ static void judge_link(const struct view *v, size_t n, struct status *s)
         s->tunnels_up = v[1].row.tunnels_up;
 }
 
+static double larger_known(double a, double b)
+{
+    return isnan(a) || b > a ? b : a;
+}
+
+/* A rate is that of the end that sends; of one that is silent, what the other receives. */
+static void measure_link(const struct store_link *l, const struct view *v, size_t n,
+                         struct status *s)
+{
+    double receives[2] = {NAN, NAN}, sends[2] = {NAN, NAN}; /* at a, b */
+    s->suite = v[0].row.suite;
+    for (size_t i = 0; i < n; i++) {
+        const struct store_link_status *row = &v[i].row;
+        int end = id_equal(&row->gateway_id, &l->gateway_a_id) ? 0 : 1;
+        sends[end] = row->tx_bps;
+        receives[end] = row->rx_bps;
+        s->rtt_us = larger_known(s->rtt_us, row->rtt_us);
+        s->loss_ratio = larger_known(s->loss_ratio, row->loss_ratio);
+        if (row->mtu && (!s->mtu || row->mtu < s->mtu))
+            s->mtu = row->mtu;
+        if (row->suite != s->suite)
+            s->suite = 0;
+    }
+    s->ab_bps = isnan(sends[0]) ? receives[1] : sends[0];
+    s->ba_bps = isnan(sends[1]) ? receives[0] : sends[1];
+}
+
 /* True when the controller knows the answer without asking the ends. */
 static int judge_intent(struct db *db, const struct store_link *l, struct status *s, bool *known,
                         struct err *e)
@@ -266,6 +294,7 @@ int status_of_link(struct db *db, const struct store_link *l, int64_t now_s, str
         return rc;
     if (n) {
         judge_link(views, n, &s);
+        measure_link(l, views, n, &s);
     } else if (newest) {
         say_stale(&s, newest, now_s);
     } else {

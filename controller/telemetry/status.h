@@ -17,10 +17,15 @@ struct gateway_watch;
 struct status {
     enum status_state state;
     char reason[HW_TEXT_MAX + 1];
-    char observer[HW_NAME_MAX + 1];     /* "controller", or the gateway's name, of a link "gw-a1,
-                                           gw-t1"; "" when nobody saw it */
-    int64_t observed_at;                /* seconds since 1970; 0: never */
-    unsigned tunnels_up, tunnels_total; /* of a link: the smaller number of both ends */
+    char observer[HW_NAME_MAX + 1]; /* "controller", or the gateway's name, of a link "gw-a1,
+                                       gw-t1"; "" when nobody saw it */
+    int64_t observed_at;            /* seconds since 1970; 0: never */
+    /* of a link: */
+    unsigned tunnels_up, tunnels_total; /* the smaller number of both ends */
+    unsigned suite; /* enum esp_suite_id by which both send; 0: not known, or they differ */
+    uint32_t mtu;   /* the smaller; 0: not known */
+    double ab_bps, ba_bps, rtt_us,
+        loss_ratio; /* as gateway a sends, b sends; worse of both ends; NaN: not known */
 };
 
 const char *

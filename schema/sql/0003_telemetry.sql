@@ -1,3 +1,5 @@
+DROP TABLE telemetry_history;
+
 -- One row a report (step 0) or a rollup (step 60, 900, 3600: `at` is the begin of the period, a multiple of it). `main` holds the
 -- gateway and its links, `detail` its tunnels and workers, which are kept for a shorter time and then set to NULL. The bytes of
 -- both: docs/protocols.md, "Telemetry".
@@ -20,3 +22,12 @@ CREATE TABLE telemetry_rolled (
     until      INTEGER NOT NULL,
     PRIMARY KEY (gateway_id, step)
 ) STRICT;
+
+-- What the last report said beside the state: NULL where it isn't known.
+ALTER TABLE link_status ADD COLUMN suite INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE link_status ADD COLUMN mtu INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE link_status ADD COLUMN tx_bps REAL NOT NULL DEFAULT 0;
+ALTER TABLE link_status ADD COLUMN rx_bps REAL NOT NULL DEFAULT 0;
+ALTER TABLE link_status ADD COLUMN rtt_us REAL;
+ALTER TABLE link_status ADD COLUMN loss_ratio REAL;
+ALTER TABLE telemetry_last ADD COLUMN busy_ratio REAL;

@@ -479,24 +479,17 @@ class Reports(Base):
         # A gateway that is no end of the link has no say.
         self.assertEqual(agents[2].report(links=links).status, 204)
         self.assertEqual(self.api("GET", f"links/{mine[0]}").json["status"]["state"], "down")
-        history = self.api("GET", f"gateways/{agents[0].id}/telemetry").json["items"]
-        self.assertEqual(len(history), 1)
+        self.assertEqual((link["status"]["suite"], link["status"]["encrypted"]), ("aes-256-gcm", True))
+        self.assertIn(link["status"]["age_seconds"], range(10))
 
     def test_long_reports(self):
-        """Nobody fills the disk with blanks, nor the controller's memory by looking at what is kept."""
+        """Nobody fills the disk with blanks."""
         agent = self.enrolled(self.site("a", "10.1.0.0/16"), "gw-a1", "10.1.0.1")
         problems = [f"{i:03}" + "x" * 190 for i in range(32)]
         self.assertEqual(agent.report(system={"ip_forward": True, "problems": problems}).status, 204)
         body = b" " * 162768 + agent.report_body()
         self.is_problem(agent.call("POST", "/agent/v1/report", b" " * 1000 + body), 413)
         self.assertEqual(agent.call("POST", "/agent/v1/report", body[2000:]).status, 204)
-        kept_rows, path = [], f"gateways/{agent.id}/telemetry?limit=1"
-        cursor = ""
-        while cursor is not None:
-            page = self.api("GET", path + (f"&cursor={cursor}" if cursor else "")).json
-            kept_rows += page["items"]
-            cursor = page["next_cursor"]
-        self.assertIn(len(kept_rows), (1, 2))  # one a second
 
     def test_a_report_does_not_raise_the_revision(self):
         _, agents = self.chain()

@@ -8,9 +8,7 @@ static void test_telemetry(void)
     struct fleet *f = calloc(1, sizeof *f);
     struct store_telemetry got = {0};
     struct store_link_status status[2];
-    struct store_history_row *rows = NULL;
     size_t n = 0;
-    unsigned removed = 9;
     fresh();
     make_fleet(f);
     struct db *db = begin(STORE_TELEMETRY);
@@ -25,26 +23,6 @@ static void test_telemetry(void)
     store_telemetry_done(&got);
     t.gateway_id = id_new();
     CU_ASSERT_EQUAL(store_telemetry_put(db, &t, NULL), HW_ENOTFOUND);
-
-    t.gateway_id = f->ga.id;
-    t.observed_at = 1004;
-    CU_ASSERT_EQUAL(store_telemetry_put(db, &t, NULL), 0); /* in the place of the last one */
-    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, 0, 9, 8, &rows, &n, NULL), 0);
-    CU_ASSERT_EQUAL(n, 2); /* of seven bytes each */
-    store_history_free(rows, n);
-    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, 0, 2, 99, &rows, &n, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(n, 2);
-    CU_ASSERT_EQUAL(rows[0].observed_at, 1004);
-    int64_t before = rows[1].row_id;
-    store_history_free(rows, n);
-    CU_ASSERT_EQUAL(store_history_list(db, &f->ga.id, before, 9, 99, &rows, &n, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(n, 3);
-    CU_ASSERT_EQUAL(rows[2].observed_at, 1000);
-    store_history_free(rows, n);
-    CU_ASSERT_EQUAL(store_history_expire(db, 1003, 2, &removed, NULL), 0);
-    CU_ASSERT_EQUAL(removed, 2);
-    CU_ASSERT_EQUAL(store_history_expire(db, 1003, 2, &removed, NULL), 0);
-    CU_ASSERT_EQUAL(removed, 1);
 
     struct store_link_status s = {.link_id = f->l.id,
                                   .gateway_id = f->ga.id,
