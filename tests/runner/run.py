@@ -71,15 +71,25 @@ def integration(report, options):
     labs.run(report, modules, options.only)
 
 
-GROUPS = {"unit": unit, "contract": contract, "integration": integration}
+def web(report, options):
+    """The console in Chromium against the controller of a running lab."""
+    error = ctest.build(ROOT, "release")
+    if error:
+        report.fails("web/build", error)
+        return
+    import web_tests
+    web_tests.run(report, ROOT, ROOT / "build" / "release", options.only)
+
+
+GROUPS = {"unit": unit, "contract": contract, "integration": integration, "web": web}
 
 
 def show():
     for group, function in GROUPS.items():
         print(f"{group}: {function.__doc__.strip()}")
         folder = ROOT / "tests" / group
-        for path in sorted([*folder.glob("**/test_*.c"), *folder.glob("**/test_*.py")]):
-            print(f"    {path.relative_to(folder).with_suffix('')}")
+        for path in sorted([*folder.glob("**/test_*.c"), *folder.glob("**/test_*.py"), *folder.glob("*.test.mjs")]):
+            print(f"    {str(path.relative_to(folder)).split('.')[0]}")
 
 
 def main():

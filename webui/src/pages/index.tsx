@@ -1,7 +1,14 @@
 /** Which address shows what; pages whose API this controller lacks are not there. */
 import type { ComponentChildren, ComponentType } from 'preact'
-import { serves } from '../api/client'
+import { ConnectionPage, ConnectionsPage } from './connections'
+import { CreatePage } from './create'
+import { DashboardPage } from './dashboard'
+import { EnrolmentPage } from './enrolment'
+import { GatewayPage } from './gateway'
 import { GatewaysPage } from './gateways'
+import { LinkPage } from './links'
+import { SitePage, SitesPage } from './sites'
+import { TopologyPage } from './topology'
 
 export interface PageProps {
   /** The part of the address that `:id` stands for. */
@@ -17,8 +24,20 @@ interface Entry {
   page: ComponentType<PageProps>
 }
 
+const always = () => true
+
 export const pages: Entry[] = [
-  { path: '/gateways', title: 'Gateways', nav: 'Gateways', there: () => serves('/gateways'), page: GatewaysPage },
+  { path: '/', title: 'Dashboard', nav: 'Dashboard', there: always, page: DashboardPage },
+  { path: '/topology', title: 'Topology', nav: 'Topology', there: always, page: TopologyPage },
+  { path: '/sites', title: 'Sites', nav: 'Sites', there: always, page: SitesPage },
+  { path: '/sites/:id', title: 'Site', there: always, page: SitePage },
+  { path: '/gateways', title: 'Gateways', nav: 'Gateways', there: always, page: GatewaysPage },
+  { path: '/gateways/:id', title: 'Gateway', there: always, page: GatewayPage },
+  { path: '/connections', title: 'Connections', nav: 'Connections', there: always, page: ConnectionsPage },
+  { path: '/connections/:id', title: 'Connection', there: always, page: ConnectionPage },
+  { path: '/links/:id', title: 'Link', there: always, page: LinkPage },
+  { path: '/enrolment', title: 'Enrolment', nav: 'Enrolment', there: always, page: EnrolmentPage },
+  { path: '/create', title: 'Join two sites', there: always, page: CreatePage },
 ]
 
 function find(path: string): { entry: Entry; id: string } | undefined {

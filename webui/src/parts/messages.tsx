@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import { Fragment, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Problem } from '../api/client'
 
@@ -84,5 +84,5 @@ export function Tabs({ base, now, tabs }: { base: string; now: string; tabs: { i
 }
 
 export function Facts({ rows }: { rows: [string, ComponentChildren][] }) {
-  return <dl class="facts">{rows.map(([k, v]) => <><dt key={k}>{k}</dt><dd>{v}</dd></>)}</dl>
+  return <dl class="facts">{rows.map(([k, v]) => <Fragment key={k}><dt>{k}</dt><dd>{v}</dd></Fragment>)}</dl>
 }

@@ -42,6 +42,8 @@ function matches<T>(row: T, columns: Column<T>[], filter: string): boolean {
   })
 }
 
+const Arrow = ({ down }: { down: boolean }) => <span class="arrow" aria-hidden="true">{down ? '↓' : '↑'}</span>
+
 function compare(a: string | number | null | undefined, b: string | number | null | undefined): number {
   if (a == null || b == null) return (a == null ? 1 : 0) - (b == null ? 1 : 0)
   return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true })
@@ -94,7 +96,7 @@ export function Table<T>({ name, rows, columns, rowKey, problem, empty, sort, pr
                 const on = c === column
                 return (
                   <th key={c.id} scope="col" class={c.num ? 'num' : ''} aria-sort={on ? (down ? 'descending' : 'ascending') : undefined} style={c.width ? { width: c.width } : undefined}>
-                    <button type="button" onClick={() => setBy(on && !down ? '-' + c.id : c.id)}>{c.title}<span class="arrow" aria-hidden="true">{on ? (down ? '↓' : '↑') : ''}</span></button>
+                    <button type="button" onClick={() => setBy(on && !down ? '-' + c.id : c.id)}>{on && c.num && <Arrow down={down} />}{c.title}{on && !c.num && <Arrow down={down} />}</button>
                   </th>
                 )
               })}
