@@ -68,12 +68,23 @@ def run_file(report, lab, root, build, path, words):
         report.fails(name, done.stdout + done.stderr)
 
 
+def check_types(report, folder):
+    """What the console takes the API for, against the OpenAPI document."""
+    begun = time.monotonic()
+    done = subprocess.run(["node", "node_modules/typescript/bin/tsc", "--noEmit"], cwd=folder, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        report.fails("web/types", done.stdout + done.stderr, time.monotonic() - begun)
+    else:
+        report.passes("web/types", time.monotonic() - begun)
+
+
 def run(report, root, build, words):
     import lab
     why = missing(build)
     if why:
         report.fails("web", why) if os.geteuid() == 0 else report.skips("web", why)
         return
+    check_types(report, build / "webui")
     begun = time.monotonic()
     running = lab.up(lab.Options("chain"))
     report.passes("lab/chain", time.monotonic() - begun)

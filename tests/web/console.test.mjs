@@ -72,6 +72,7 @@ test('strings with markup are text in every field', visit(async (page) => {
   }
   // The first step refuses nothing; the API's refusal of the name is shown at its field, as text.
   await page.goto(`${url}/create`)
+  await page.getByText('Domain and takeover').click()
   for (const label of ['Name', 'Region', 'Networks', 'Domain', 'Gateway']) await page.getByLabel(label, { exact: true }).fill(MARKUP)
   await page.getByRole('button', { name: 'Next' }).click()
   await page.getByLabel('Site', { exact: true }).selectOption({ label: 'site-t (transit)' })

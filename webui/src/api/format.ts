@@ -14,7 +14,7 @@ function scaled(v: number, unit: string): string {
 const digits = (x: number, scale: number) => (scale === 0 ? String(Math.round(x)) : x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(2))
 
 export const rate = (bps: number | null | undefined) => (bps == null ? '–' : scaled(bps, 'bit/s'))
-export const packets = (pps: number | null | undefined) => (pps == null ? '–' : scaled(pps, 'packets/s').replace(' packets', ' packets'))
+export const packets = (pps: number | null | undefined) => (pps == null ? '–' : scaled(pps, '/s'))
 export const bytes = (b: number | null | undefined) => (b == null ? '–' : scaled(b, 'B'))
 export const ms = (v: number | null | undefined) => (v == null ? '–' : v >= 100 ? `${v.toFixed(0)} ms` : v >= 10 ? `${v.toFixed(1)} ms` : `${v.toFixed(2)} ms`)
 export const percent = (ratio: number | null | undefined) => (ratio == null ? '–' : ratio > 0 && ratio < 0.0001 ? '<0.01 %' : `${(ratio * 100).toFixed(ratio < 0.1 ? 2 : 0)} %`)

@@ -23,7 +23,7 @@ interface Wish {
   suites: string
 }
 
-interface Token { site: string; name: string; token: string }
+interface Token { site: string; name: string; token: string | null }
 
 const steps = ['First site', 'Second site', 'Connection', 'Check and apply', 'Gateways']
 const fresh = (role: string): End => ({ existing: '', form: emptySite(role), gateway: '' })

@@ -5,6 +5,7 @@ import { percent, rate, time } from '../api/format'
 import { refresh, useGet } from '../api/live'
 import type { Gateway, Opening, Worker } from '../api/types'
 import { Age, Until } from '../parts/age'
+import { Charts, gatewayCharts } from '../parts/charts'
 import { Commands } from '../parts/commands'
 import { Confirm } from '../parts/confirm'
 import { Text, loose, useSubmit } from '../parts/form'
@@ -170,7 +171,7 @@ export function GatewayPage({ id }: PageProps) {
   if (!g) return <ProblemBox problem={fleet.problem} />
   const links = fleet.data!.links.filter((l) => l.link.gateway_a_id === id || l.link.gateway_b_id === id)
   const tabs = [
-    { id: 'overview', text: 'Overview' }, { id: 'links', text: `Links ${links.length}` },
+    { id: 'overview', text: 'Overview' }, ...(serves('/telemetry') ? [{ id: 'charts', text: 'Charts' }] : []), { id: 'links', text: `Links ${links.length}` },
     ...(serves('/gateways/{id}/workers') ? [{ id: 'workers', text: 'Workers' }] : []),
     ...(serves('/gateways/{id}/openings') ? [{ id: 'openings', text: 'Openings' }] : []),
     { id: 'config', text: 'Config' },
@@ -186,6 +187,7 @@ export function GatewayPage({ id }: PageProps) {
       {editing ? <EditGateway gateway={g} done={() => setEditing(false)} />
         : tab === 'links' ? <Table prefix="l-" name="links of this gateway" rows={links} columns={linkColumns(!!fleet.data!.topology)} rowKey={(l) => l.link.id} sort="name"
             empty={<Empty title="No link yet" action={{ href: '/create', text: 'Connect its site' }}>Links follow from the connections of its site.</Empty>} />
+        : tab === 'charts' ? <Charts object={`gateway/${id}`} charts={(kind) => gatewayCharts(kind, g.performance?.published_bps)} />
         : tab === 'workers' ? <Workers id={id} />
         : tab === 'openings' ? <Openings id={id} />
         : tab === 'config' ? <Config g={g} />

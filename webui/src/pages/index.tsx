@@ -1,11 +1,15 @@
 /** Which address shows what; pages whose API this controller lacks are not there. */
 import type { ComponentChildren, ComponentType } from 'preact'
+import { serves } from '../api/client'
 import { ConnectionPage, ConnectionsPage } from './connections'
 import { CreatePage } from './create'
 import { DashboardPage } from './dashboard'
+import { DiagnosticsPage } from './diagnostics'
+import { OperationPage } from './diagnostics/operation'
 import { EnrolmentPage } from './enrolment'
 import { GatewayPage } from './gateway'
 import { GatewaysPage } from './gateways'
+import { InstanceSizesPage } from './instance-sizes'
 import { LinkPage } from './links'
 import { SitePage, SitesPage } from './sites'
 import { TopologyPage } from './topology'
@@ -25,6 +29,7 @@ interface Entry {
 }
 
 const always = () => true
+const asks = () => serves('/operations') && serves('/diagnostics/trace-path', 'POST')
 
 export const pages: Entry[] = [
   { path: '/', title: 'Dashboard', nav: 'Dashboard', there: always, page: DashboardPage },
@@ -36,6 +41,9 @@ export const pages: Entry[] = [
   { path: '/connections', title: 'Connections', nav: 'Connections', there: always, page: ConnectionsPage },
   { path: '/connections/:id', title: 'Connection', there: always, page: ConnectionPage },
   { path: '/links/:id', title: 'Link', there: always, page: LinkPage },
+  { path: '/diagnostics', title: 'Diagnostics', nav: 'Diagnostics', there: asks, page: DiagnosticsPage },
+  { path: '/diagnostics/:id', title: 'Diagnostics', there: asks, page: OperationPage },
+  { path: '/instance-sizes', title: 'Instance sizes', nav: 'Instance sizes', there: () => serves('/instance-sizes'), page: InstanceSizesPage },
   { path: '/enrolment', title: 'Enrolment', nav: 'Enrolment', there: always, page: EnrolmentPage },
   { path: '/create', title: 'Join two sites', there: always, page: CreatePage },
 ]

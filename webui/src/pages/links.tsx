@@ -4,6 +4,7 @@ import { mbps, ms, percent, rate } from '../api/format'
 import { useGet } from '../api/live'
 import type { Tunnel } from '../api/types'
 import { Age } from '../parts/age'
+import { Charts, linkCharts } from '../parts/charts'
 import { Card, Empty, Facts, PageHead, ProblemBox } from '../parts/messages'
 import { State, rank } from '../parts/state'
 import { Table, type Column } from '../parts/table'
@@ -27,19 +28,19 @@ export function linkColumns(measured: boolean): Column<LinkView>[] {
 
 const end = (t: Tunnel, id: string) => t.ends.find((e) => e.gateway_id === id)
 
-function tunnelColumns(a: string, b: string, names: [string, string]): Column<Tunnel>[] {
+function tunnelColumns(a: string, b: string): Column<Tunnel>[] {
   const sum = (x: number | undefined, y: number | undefined) => (x === undefined && y === undefined ? null : (x ?? 0) + (y ?? 0))
   const first = (t: Tunnel) => end(t, a) ?? end(t, b)
   return [
     { id: 'tunnel', title: 'Tunnel', num: true, value: (t) => t.tunnel },
     { id: 'state', title: 'State', value: (t) => rank(t.status.state), text: (t) => t.status.state, show: (t) => <State status={t.status} /> },
     { id: 'port', title: 'UDP port', num: true, value: (t) => first(t)?.port },
-    { id: 'worker', title: 'Workers a, b', num: true, value: (t) => end(t, a)?.worker, show: (t) => `${end(t, a)?.worker ?? '–'}, ${end(t, b)?.worker ?? '–'}` },
+    { id: 'worker', title: 'Workers', num: true, value: (t) => end(t, a)?.worker, show: (t) => <span title="at a, at b">{end(t, a)?.worker ?? '–'}, {end(t, b)?.worker ?? '–'}</span> },
     { id: 'mtu', title: 'MTU', num: true, value: (t) => first(t)?.mtu },
     { id: 'rtt', title: 'RTT ms', num: true, value: (t) => first(t)?.rtt_ms.avg, show: (t) => { const r = first(t)?.rtt_ms; return r?.avg == null ? '–' : <span title={`${r.min?.toFixed(2)} to ${r.max?.toFixed(2)}`}>{r.avg.toFixed(2)}</span> } },
     { id: 'loss', title: 'Loss %', num: true, value: (t) => first(t)?.loss_ratio, show: (t) => { const l = first(t)?.loss_ratio; return l == null ? '–' : (l * 100).toFixed(l ? 2 : 0) } },
-    { id: 'ab', title: `${names[0]} sends Mbit/s`, num: true, value: (t) => end(t, a)?.goodput_tx_bps, show: (t) => mbps(end(t, a)?.goodput_tx_bps) },
-    { id: 'ba', title: `${names[1]} sends Mbit/s`, num: true, value: (t) => end(t, b)?.goodput_tx_bps, show: (t) => mbps(end(t, b)?.goodput_tx_bps) },
+    { id: 'ab', title: 'a to b Mbit/s', num: true, value: (t) => end(t, a)?.goodput_tx_bps, show: (t) => mbps(end(t, a)?.goodput_tx_bps) },
+    { id: 'ba', title: 'b to a Mbit/s', num: true, value: (t) => end(t, b)?.goodput_tx_bps, show: (t) => mbps(end(t, b)?.goodput_tx_bps) },
     { id: 'packets', title: 'Packets', num: true, value: (t) => sum(end(t, a)?.tx_packets, end(t, b)?.tx_packets), show: (t) => { const n = sum(end(t, a)?.tx_packets, end(t, b)?.tx_packets); return n == null ? '–' : n.toLocaleString('en-US').replaceAll(',', ' ') } },
     { id: 'seen', title: 'Seen', num: true, value: (t) => (t.status.observed_at ? -Date.parse(t.status.observed_at) : null), show: (t) => <Age at={t.status.observed_at} stale={30} /> },
   ]
@@ -51,7 +52,7 @@ function Tunnels({ view }: { view: LinkView }) {
     <>
       <h2>Tunnels</h2>
       <Table prefix="t-" name="tunnels of this link" rows={tunnels.data?.items} problem={tunnels.problem} rowKey={(t) => String(t.tunnel).padStart(2, '0')} sort="tunnel"
-        columns={tunnelColumns(view.link.gateway_a_id, view.link.gateway_b_id, [view.a?.name ?? 'a', view.b?.name ?? 'b'])}
+        columns={tunnelColumns(view.link.gateway_a_id, view.link.gateway_b_id)}
         empty={<Empty title="No tunnel yet">They are made when both gateways are enrolled.</Empty>} />
     </>
   )
@@ -85,6 +86,7 @@ export function LinkPage({ id }: PageProps) {
             ['Seen', <>{l.status.observer ? `by ${l.status.observer}, ` : ''}<Age at={l.status.observed_at} stale={30} /></>],
           ]} />
         </Card>
+        {serves('/telemetry') && <Charts object={`link/${l.id}`} charts={linkCharts} />}
         {serves('/links/{id}/tunnels') && <Tunnels view={view} />}
       </div>
     </>

@@ -62,18 +62,25 @@ export const siteFields = ['name', 'provider', 'region', 'role', 'cidrs', 'domai
 export function SiteFields({ form, set, problem }: { form: SiteForm; set: (f: SiteForm) => void; problem: ReturnType<typeof useSubmit>['problem'] }) {
   const of = (k: keyof SiteForm) => ({ value: form[k], set: (v: string) => set({ ...form, [k]: v }), name: k, problem })
   return (
+    <>
     <div class="fields">
       <Text {...of('name')} label="Name" required placeholder="branch-berlin" help="Lower-case letters, digits and hyphens" />
       <Choose {...of('role')} label="Role" options={[{ value: 'spoke', text: 'Spoke' }, { value: 'transit', text: 'Transit' }]} help="Spokes reach each other through transits" />
       <Choose {...of('provider')} label="Where" options={providers} help="For sizes and openings; changes nothing in the traffic" />
       <Text {...of('region')} label="Region" placeholder="eu-central-1" help="As the provider names it; may be empty" />
       <Text {...of('cidrs')} label="Networks" lines wide placeholder={'10.1.0.0/16\nfd01::/48'} help="IPv4 and IPv6 prefixes of this site, one a line. No two sites may overlap" />
-      <Text {...of('domain')} label="Domain" placeholder="default" help="Sites of different domains do not reach each other" />
-      <Choose {...of('takeover')} label="Takeover" options={[
-        { value: 'none', text: 'none' }, { value: 'arp', text: 'ARP: the other gateway takes the address' },
-        { value: 'ecmp', text: 'ECMP: the network does it' }, { value: 'cloud_routes', text: 'Cloud route tables' },
-      ]} help="How hosts follow when a gateway goes away" />
     </div>
+    <details open={!!(problem?.at('domain') || problem?.at('takeover'))}>
+      <summary>Domain and takeover</summary>
+      <div class="fields" style={{ marginTop: '12px' }}>
+        <Text {...of('domain')} label="Domain" placeholder="default" help="Sites of different domains do not reach each other" />
+        <Choose {...of('takeover')} label="Takeover" options={[
+          { value: 'none', text: 'none' }, { value: 'arp', text: 'ARP: the other gateway takes the address' },
+          { value: 'ecmp', text: 'ECMP: the network does it' }, { value: 'cloud_routes', text: 'Cloud route tables' },
+        ]} help="How hosts follow when a gateway goes away" />
+      </div>
+    </details>
+    </>
   )
 }
 

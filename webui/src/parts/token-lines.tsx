@@ -18,8 +18,9 @@ runcmd:
   - [systemctl, enable, --now, hawser-dataplane, hawser-agent]`
 
 /** What to do with a token on the machine, ready to copy. */
-export function TokenLines({ token, name }: { token: string; name: string }) {
+export function TokenLines({ token, name }: { token: string | null; name: string }) {
   const [kind, setKind] = useState<'shell' | 'cloud-init'>('shell')
+  if (!token) return <p>This token was shown before and is not shown again. Make another one for {name} under Enrolment.</p>
   return (
     <div class="stack-s">
       <div class="seg" role="group" aria-label="How the machine gets the token">

@@ -25,12 +25,12 @@ function byTransit(fleet: Fleet, spokes: Site[], transits: Site[]) {
   return spokes.sort((a, b) => index(a) - index(b))
 }
 
-function column(fleet: Fleet, sites: Site[], x: number, out: Map<string, Point>) {
+function column(fleet: Fleet, sites: Site[], x: number, out: Map<string, Point>, gap = GAP) {
   const heights = sites.map((s) => members(fleet, s).length * ROW)
-  let y = -(heights.reduce((a, b) => a + b, 0) + GAP * (sites.length - 1)) / 2
+  let y = -(heights.reduce((a, b) => a + b, 0) + gap * (sites.length - 1)) / 2
   sites.forEach((s, i) => {
     members(fleet, s).forEach((id, k) => out.set(id, { x, y: y + ROW * (k + 0.5) }))
-    y += heights[i]! + GAP
+    y += heights[i]! + gap
   })
 }
 
@@ -42,7 +42,7 @@ export function place(fleet: Fleet): Map<string, Point> {
   const right = byTransit(fleet, spokes.slice(left.length), transits)
   const out = new Map<string, Point>()
   column(fleet, left, transits.length ? -COLUMN : -COLUMN / 2, out)
-  column(fleet, transits, 0, out)
+  column(fleet, transits, 0, out, 1.5 * GAP)
   column(fleet, right, transits.length ? COLUMN : COLUMN / 2, out)
   for (const [id, p] of Object.entries(kept())) if (out.has(id)) out.set(id, p)
   return out

@@ -1,0 +1,136 @@
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import type { Telemetry } from '../api/types'
+import { themeChanged, token } from '../shell/theme'
+
+export interface Line {
+  metric: string
+  text: string
+  colour: '--series-1' | '--series-2' | '--series-3' | '--series-4' | '--series-5'
+  /** Below the axis: what comes in. */
+  below?: boolean
+}
+
+interface Props {
+  title: string
+  lines: Line[]
+  telemetry: Telemetry
+  object: string
+  show: (v: number | null | undefined) => string
+  /** A figure to compare with, drawn as a dashed line. */
+  mark?: { value: number; text: string } | undefined
+}
+
+type Values = (number | null)[]
+
+/** Columns of uPlot: time, then avg, min and max of each line; what comes in is negative. */
+function columns(telemetry: Telemetry, object: string, lines: Line[]): uPlot.AlignedData {
+  const begin = Date.parse(telemetry.from) / 1000
+  const out: Values[] = [telemetry.offset_seconds.map((s) => begin + s)]
+  for (const line of lines) {
+    const series = telemetry.series.find((s) => s.object === object && s.metric === line.metric)
+    const sign = line.below ? -1 : 1
+    for (const part of ['avg', 'min', 'max'] as const) out.push((series?.[part] ?? telemetry.offset_seconds.map(() => null)).map((v) => (v === null ? null : v * sign)))
+  }
+  return out as uPlot.AlignedData
+}
+
+function options(box: HTMLElement, lines: Line[], show: Props['show'], mark: Props['mark'], at: (i: number | null | undefined) => void): uPlot.Options {
+  const axis = { stroke: token('--text-2'), font: `12px ${token('--font')}`, grid: { stroke: token('--line'), width: 1 }, ticks: { show: false } }
+  return {
+    width: box.clientWidth, height: 180, legend: { show: false }, padding: [8, 8, 0, 0],
+    cursor: { sync: { key: 'page' }, drag: { x: true, y: false }, points: { size: 6 } },
+    scales: { y: { range: (_u, low, high) => {
+      const top = Math.max(high ?? 0, mark && high ? Math.min(mark.value, high * 4) : 0, lines.some((l) => !l.below) ? 1e-9 : 0)
+      return [Math.min(low ?? 0, 0) * 1.08, top * 1.08 || 1]
+    } } },
+    axes: [
+      { ...axis, values: [
+        [86400, '{YYYY}-{MM}-{DD}', null, null, null, null, null, null, 1], [3600, '{HH}:{mm}', '\n{MM}-{DD}', null, null, null, null, null, 1],
+        [60, '{HH}:{mm}', '\n{MM}-{DD}', null, null, null, null, null, 1], [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1],
+      ] },
+      { ...axis, size: 84, values: (_u: uPlot, splits: number[]) => splits.map((v) => show(Math.abs(v))) },
+    ],
+    series: [{}, ...lines.flatMap((l): uPlot.Series[] => {
+      const stroke = token(l.colour)
+      return [{ stroke, width: 1.5, points: { show: false } }, { stroke: 'transparent', points: { show: false } }, { stroke: 'transparent', points: { show: false } }]
+    })],
+    bands: lines.map((l, i) => {
+      const [min, max] = [3 * i + 2, 3 * i + 3]
+      return { series: l.below ? [min, max] : [max, min], fill: token(l.colour) + '33', dir: -1 as const } as uPlot.Band
+    }),
+    hooks: {
+      setCursor: [(u) => at(u.cursor.idx)],
+      draw: [(u) => {
+        if (!mark) return
+        const y = u.valToPos(mark.value, 'y', true)
+        if (y < u.bbox.top) return
+        u.ctx.save()
+        u.ctx.strokeStyle = token('--text-2')
+        u.ctx.setLineDash([6, 4])
+        u.ctx.beginPath()
+        u.ctx.moveTo(u.bbox.left, y)
+        u.ctx.lineTo(u.bbox.left + u.bbox.width, y)
+        u.ctx.stroke()
+        u.ctx.restore()
+      }],
+    },
+  }
+}
+
+/** In above and out below the axis; the band is from the least to the greatest second; a gap means that nobody reported. */
+export function Chart({ title, lines, telemetry, object, show, mark }: Props) {
+  const box = useRef<HTMLDivElement>(null)
+  const key = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot>()
+  const data = columns(telemetry, object, lines)
+  const shown = useRef(data)
+  shown.current = data
+
+  /** Values under the cursor, or the newest. */
+  const tell = (i: number | null | undefined) => {
+    const d = shown.current
+    const spans = key.current?.querySelectorAll('b') ?? []
+    lines.forEach((_, k) => {
+      const column = d[3 * k + 1] as Values
+      const v = i == null ? [...column].reverse().find((x) => x !== null) : column[i]
+      if (spans[k]) spans[k]!.textContent = v == null ? '–' : show(Math.abs(v))
+    })
+  }
+
+  useEffect(() => {
+    const draw = () => {
+      plot.current?.destroy()
+      plot.current = new uPlot(options(box.current!, lines, show, mark, tell), shown.current, box.current!)
+      tell(null)
+    }
+    draw()
+    const size = new ResizeObserver(() => plot.current?.setSize({ width: box.current!.clientWidth, height: 180 }))
+    size.observe(box.current!)
+    themeChanged.add(draw)
+    return () => {
+      themeChanged.delete(draw)
+      size.disconnect()
+      plot.current?.destroy()
+      plot.current = undefined
+    }
+  }, [lines.map((l) => l.metric).join(), mark?.value])
+
+  useEffect(() => {
+    plot.current?.setData(data)
+    tell(plot.current?.cursor.idx)
+  }, [telemetry])
+
+  return (
+    <section class="card chart" aria-label={title}>
+      <div class="title"><h2>{title}</h2>
+        <div class="key" ref={key}>
+          {lines.map((l) => <span key={l.metric}><i class={`key${l.colour}`} />{l.text} <b /></span>)}
+          {mark && <span>- - {mark.text}</span>}
+        </div>
+      </div>
+      <div ref={box} />
+    </section>
+  )
+}
