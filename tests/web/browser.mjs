@@ -56,6 +56,15 @@ export function visit(body, { allowed = /$^/, ...options } = {}) {
   }
 }
 
+const axe = readFileSync(`${modules}/axe-core/axe.min.js`, 'utf8')
+
+/** What keeps somebody out who does not see or point, above "minor". */
+export async function barriers(page) {
+  await page.evaluate(axe)
+  const found = await page.evaluate(() => window.axe.run())
+  return found.violations.filter((v) => v.impact !== 'minor').map((v) => `${v.impact} ${v.id}: ${v.nodes[0].html}`)
+}
+
 /** The API as automation uses it, through the browser's network. */
 export async function api(page, method, path, body) {
   const reply = await page.request.fetch(url + path, {

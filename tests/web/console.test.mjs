@@ -1,7 +1,7 @@
 /** The console against a real controller on a running lab of two spokes and a transit. */
 import { strict as assert } from 'node:assert'
 import { after, before, test } from 'node:test'
-import { api, close, lab, open, signIn, state, token, url, visit, visitor } from './browser.mjs'
+import { api, barriers, close, lab, open, signIn, state, token, url, visit, visitor } from './browser.mjs'
 
 before(open)
 after(close)
@@ -47,6 +47,7 @@ test('every page shows itself and its objects', visit(async (page) => {
     await page.locator('main').getByText(new RegExp(text)).first().waitFor()
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     assert.ok(wide <= 0, `${path} is ${wide} px too wide`)
+    assert.deepEqual(await barriers(page), [], path)
   }
   await page.goto(`${url}/no/such/page`)
   await page.getByText('There is no such page').waitFor()

@@ -55,7 +55,7 @@ function Console() {
   if (problem && !me) return <main class="sign-in"><div class="stack"><ProblemBox problem={problem} /><button type="button" onClick={begin}>Try again</button></div></main>
   if (me === undefined) return null
   if (me === null || path === '/sign-in') return <SignIn done={arrive} />
-  return <Shell me={me} leave={leave}><Page path={path} nothing={<Empty title="There is no such page" action={{ href: '/', text: 'To the dashboard' }} />} /></Shell>
+  return <Shell me={me} leave={leave}><Page path={path} nothing={<Empty page title="There is no such page" action={{ href: '/', text: 'To the dashboard' }} />} /></Shell>
 }
 
 render(<Console />, document.getElementById('root')!)

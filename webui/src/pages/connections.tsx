@@ -96,7 +96,7 @@ export function ConnectionPage({ id }: PageProps) {
   const [editing, setEditing] = useState(false)
   const [removing, setRemoving] = useState(false)
   const view = fleet.data?.connections.find((c) => c.connection.id === id)
-  if (fleet.data && !view) return <Empty title="There is no such connection" action={{ href: '/connections', text: 'All connections' }} />
+  if (fleet.data && !view) return <Empty page title="There is no such connection" action={{ href: '/connections', text: 'All connections' }} />
   if (!view) return <ProblemBox problem={fleet.problem} />
   const c = view.connection
   const measured = !!fleet.data!.topology

@@ -167,7 +167,7 @@ export function GatewayPage({ id }: PageProps) {
   const [tab] = useQuery('tab', 'overview')
   const [editing, setEditing] = useState(false)
   const g = fleet.data?.gateway.get(id)
-  if (fleet.data && !g) return <Empty title="There is no such gateway" action={{ href: '/gateways', text: 'All gateways' }} />
+  if (fleet.data && !g) return <Empty page title="There is no such gateway" action={{ href: '/gateways', text: 'All gateways' }} />
   if (!g) return <ProblemBox problem={fleet.problem} />
   const links = fleet.data!.links.filter((l) => l.link.gateway_a_id === id || l.link.gateway_b_id === id)
   const tabs = [

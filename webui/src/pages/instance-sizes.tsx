@@ -88,7 +88,7 @@ export function InstanceSizesPage() {
             { id: 'nic', title: 'NIC Gbit/s', num: true, value: (s) => (s.nic_bps == null ? null : s.nic_bps / 1e9) },
             { id: 'best', title: 'Highest encrypted', num: true, value: (s) => best(s)?.throughput_bps, show: (s) => { const b = best(s); return b ? <span title={`${figure(b)}; ${b.source}`}>{rate(b.throughput_bps)}{b.mtu ? <span class="muted"> at MTU {b.mtu}</span> : ''}</span> : '–' } },
             { id: 'tunnels', title: 'Tunnels', num: true, value: (s) => s.tunnels },
-            { id: 'figures', title: 'Figures', num: true, value: (s) => s.figures.length, show: (s) => s.figures.length ? <button type="button" class="quiet small" aria-label={`Figures of ${s.size}`} onClick={() => setOpen(s.id)}>{s.figures.length}</button> : 0 },
+            { id: 'figures', title: 'Figures', num: true, value: (s) => s.figures.length, show: (s) => s.figures.length ? <button type="button" class="quiet small" aria-label={`${s.figures.length} figures of ${s.size}`} onClick={() => setOpen(s.id)}>{s.figures.length}</button> : 0 },
           ]}
           empty={<Empty title="No size known" />} />
       </div>

@@ -61,7 +61,7 @@ function Tunnels({ view }: { view: LinkView }) {
 export function LinkPage({ id }: PageProps) {
   const fleet = useFleet()
   const view = fleet.data?.links.find((l) => l.link.id === id)
-  if (fleet.data && !view) return <Empty title="There is no such link" action={{ href: '/connections', text: 'All connections' }} />
+  if (fleet.data && !view) return <Empty page title="There is no such link" action={{ href: '/connections', text: 'All connections' }} />
   if (!view) return <ProblemBox problem={fleet.problem} />
   const l = view.link
   const connection = fleet.data!.connections.find((c) => c.connection.id === l.connection_id)

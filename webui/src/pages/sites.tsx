@@ -120,7 +120,7 @@ export function SitePage({ id }: PageProps) {
   const [editing, setEditing] = useState(false)
   const [removing, setRemoving] = useState(false)
   const site = fleet.data?.site.get(id)
-  if (fleet.data && !site) return <Empty title="There is no such site" action={{ href: '/sites', text: 'All sites' }} />
+  if (fleet.data && !site) return <Empty page title="There is no such site" action={{ href: '/sites', text: 'All sites' }} />
   if (!site) return <ProblemBox problem={fleet.problem} />
   const gateways = fleet.data!.gateways.filter((g) => g.site_id === id)
   const connections = fleet.data!.connections.filter((c) => c.connection.site_a_id === id || c.connection.site_b_id === id)

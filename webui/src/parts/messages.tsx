@@ -18,10 +18,10 @@ export function ProblemBox({ problem }: { problem: Problem | undefined }) {
 }
 
 /** Says the next step. */
-export function Empty({ title, children, action }: { title: string; children?: ComponentChildren; action?: { href: string; text: string } }) {
+export function Empty({ title, children, action, page }: { title: string; page?: boolean; children?: ComponentChildren; action?: { href: string; text: string } }) {
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      {page ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children && <p>{children}</p>}
       {action && <a class="button primary" href={action.href}>{action.text}</a>}
     </div>

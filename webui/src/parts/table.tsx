@@ -96,7 +96,7 @@ export function Table<T>({ name, rows, columns, rowKey, problem, empty, sort, pr
                 const on = c === column
                 return (
                   <th key={c.id} scope="col" class={c.num ? 'num' : ''} aria-sort={on ? (down ? 'descending' : 'ascending') : undefined} style={c.width ? { width: c.width } : undefined}>
-                    <button type="button" onClick={() => setBy(on && !down ? '-' + c.id : c.id)}>{on && c.num && <Arrow down={down} />}{c.title}{on && !c.num && <Arrow down={down} />}</button>
+                    {!c.title ? <span class="visually-hidden">Actions</span> : <button type="button" onClick={() => setBy(on && !down ? '-' + c.id : c.id)}>{on && c.num && <Arrow down={down} />}{c.title}{on && !c.num && <Arrow down={down} />}</button>}
                   </th>
                 )
               })}

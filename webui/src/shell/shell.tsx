@@ -42,8 +42,8 @@ export function Shell({ me, children, leave }: { me: WhoAmI; children: Component
   return (
     <div class="shell">
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus() }}>Skip to the page</a>
-      <a class="brand" href="/" aria-label="Hawser, dashboard"><Mark />Hawser</a>
       <header class="top">
+        <a class="brand" href="/"><Mark />Hawser</a>
         <span class="grow" />
         <Updated />
         <ThemeButton />

@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks'
 import { post, serves } from '../../api/client'
 import { ms, percent, time } from '../../api/format'
 import { useGet, useList } from '../../api/live'
@@ -22,11 +23,11 @@ export function target(o: Operation, gateways: Map<string, Gateway>): string {
   return o.kind === 'tcp-connect' ? `${to} port ${r.port}` : to
 }
 
-function Trace({ title, trace }: { title: string; trace: TracePathResult['outward'] }) {
+function Trace({ title, trace, verdict }: { title: string; trace: TracePathResult['outward']; verdict: string }) {
   return (
     <Card title={title} extra={<span class="muted">{String(trace.source_address)} to {String(trace.destination_address)}, {trace.protocol.toUpperCase()}, path MTU {trace.path_mtu ?? 'not known'}{trace.reached ? '' : ', not reached'}</span>}>
       <div class="stack">
-        <p>{trace.verdict}</p>
+        {trace.verdict !== verdict && <p>{trace.verdict}</p>}
         <Staircase trace={trace} />
         <details>
           <summary>Hops as a table</summary>
@@ -78,12 +79,14 @@ function Result({ o }: { o: Operation }) {
   if (o.kind === 'ping') return <Ping result={o.result as PingResult} />
   if (o.kind === 'tcp-connect') return <Tcp result={o.result as TcpConnectResult} />
   const r = o.result as TracePathResult
-  return <>{r.outward && <Trace title="Outward" trace={r.outward} />}{r.back && <Trace title="Back" trace={r.back} />}</>
+  return <>{r.outward && <Trace title="Outward" trace={r.outward} verdict={r.verdict} />}{r.back && <Trace title="Back" trace={r.back} verdict={r.verdict} />}</>
 }
 
 export function OperationPage({ id }: PageProps) {
-  const live = useGet<Operation>(`/api/v1/operations/${id}`, 1000)
-  const done = !!live.data && over(live.data)
+  const [done, setDone] = useState(false)
+  const live = useGet<Operation>(`/api/v1/operations/${id}`, done ? Infinity : 1000)
+  const ended = !!live.data && over(live.data)
+  useEffect(() => { if (ended) setDone(true) }, [ended])
   const gateways = useList<Gateway>('/api/v1/gateways', 30_000)
   const cancel = useSubmit()
   const o = live.data
