@@ -476,7 +476,8 @@ static int end_dataplane(const struct agent_settings *s, struct err *e)
     return rc;
 }
 
-int app_purge(const struct agent_settings *settings, struct err *e)
+/* Everything that the agent has made, under its lock: a running one would make it again at once. */
+static int purge_all(const struct agent_settings *settings, struct err *e)
 {
     struct nl *n;
     int rc = end_dataplane(settings, e);
@@ -490,4 +491,15 @@ int app_purge(const struct agent_settings *settings, struct err *e)
     rc = kernel_apply_purge(n, first < 0 ? NULL : e);
     nl_close(n);
     return first < 0 ? first : rc;
+}
+
+int app_purge(const struct agent_settings *settings, struct err *e)
+{
+    int lock = -1;
+    int rc = state_dir_lock(settings->state_dir, &lock, e);
+    if (rc < 0)
+        return rc;
+    rc = purge_all(settings, e);
+    (void)close(lock);
+    return rc;
 }

@@ -51,6 +51,8 @@ struct controller_link {
     size_t url; /* that answered last, or is tried */
     int64_t last_contact;
     char last_error[200];
+    char refusal[200]; /* why the last document was not taken; outlives the polls that go well
+                          meanwhile */
 };
 
 static void start_poll(struct controller_link *l);
@@ -243,10 +245,12 @@ static int receive(const struct http_response *r, struct signed_doc *out, struct
 /* Something came that must not be used: told, and asked for again after a pause only. */
 static void refuse(struct lane *lane, const char *what, const struct err *e)
 {
+    struct controller_link *l = lane->l;
+    (void)snprintf(l->refusal, sizeof l->refusal, "%s not taken: %.150s", what, e->text);
     log_error("%s refused: %s", what, e->text);
-    say_error(lane->l, what, e->text);
+    say_error(l, what, e->text);
     evloop_timer_arm(lane->timer, backoff(lane));
-    controller_link_report_soon(lane->l);
+    controller_link_report_soon(l);
 }
 
 static void on_config(void *arg, const struct http_response *r)
@@ -268,6 +272,7 @@ static void on_config(void *arg, const struct http_response *r)
         refuse(lane, "config", &e);
         return;
     }
+    l->refusal[0] = '\0';
     lane_good(lane);
     log_info("config received rev=%" PRIu64, config_store_received(l->p.store));
     config_cycle_received(l->p.cycle);
@@ -302,6 +307,7 @@ static void on_denials(void *arg, const struct http_response *r)
         refuse(lane, "denials", &e);
         return;
     }
+    l->refusal[0] = '\0';
     log_info("denials in force number=%" PRIu64, denials_store_number(l->p.denials));
     l->p.handler->denials_changed(l->p.arg);
     controller_link_report_soon(l);
@@ -539,6 +545,11 @@ void controller_link_status(const struct controller_link *l, struct controller_s
                                    .url = urls->n ? urls->url[l->url < urls->n ? l->url : 0] : "",
                                    .last_contact = l->last_contact,
                                    .last_error = l->last_error};
+}
+
+const char *controller_link_refusal(const struct controller_link *l)
+{
+    return l->refusal;
 }
 
 bool controller_link_revoked(const struct controller_link *l)

@@ -65,6 +65,8 @@ const char *controller_state_name(enum controller_state s);
 void controller_link_status(const struct controller_link *l, struct controller_status *out);
 /* This gateway itself is denied: by the denials, or by the controller's own word. */
 bool controller_link_revoked(const struct controller_link *l);
+/* Why the last document of the controller was not taken, such as a full disk; "" when it was. */
+const char *controller_link_refusal(const struct controller_link *l);
 /* Report soon: something that people wait for has changed. */
 void controller_link_report_soon(struct controller_link *l);
 

@@ -264,6 +264,8 @@ static void fill_problems(const struct app *app, struct report *r)
         add_problem(r, "not enrolled%s%.150s", app->enrol_error[0] ? ": " : "", app->enrol_error);
     if (app->link && controller_link_revoked(app->link))
         add_problem(r, "this gateway is revoked");
+    if (app->link && controller_link_refusal(app->link)[0])
+        add_problem(r, "%s", controller_link_refusal(app->link));
     if (!dp_client_connected(app->dp))
         add_problem(r, "the dataplane is away: %.150s", dp_client_why(app->dp));
     if (config_apply_problem(app->apply)[0])

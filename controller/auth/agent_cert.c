@@ -13,6 +13,15 @@ static bool passes(const struct client_cert *c, enum http_role role, int64_t now
            now - c->not_after < CA_RENEW_GRACE_S;
 }
 
+static const char *why_not(const struct client_cert *c, int64_t now)
+{
+    if (c->expired_only)
+        return "the client certificate has ended";
+    if (c->not_before > now)
+        return "the client certificate is not valid yet by the controller's clock";
+    return "the client certificate is not of this gateway CA";
+}
+
 int agent_cert_check(struct db *db, struct http_request *req, enum http_role role, struct err *e)
 {
     const struct client_cert *c = &req->cert;
@@ -20,9 +29,7 @@ int agent_cert_check(struct db *db, struct http_request *req, enum http_role rol
     if (!c->present)
         return err_set(e, HW_EAUTH, "a gateway's client certificate is needed");
     if (!passes(c, role, store_now(db)))
-        return err_set(e, HW_EAUTH,
-                       c->expired_only ? "the client certificate has ended"
-                                       : "the client certificate is not of this gateway CA");
+        return err_set(e, HW_EAUTH, "%s", why_not(c, store_now(db)));
     if (strncmp(c->san_uri, X509_URI_GATEWAY, uri_len) != 0 ||
         id_parse(c->san_uri + uri_len, &req->gateway_id))
         return err_set(e, HW_EAUTH, "the client certificate is not a gateway's");

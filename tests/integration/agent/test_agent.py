@@ -5,6 +5,7 @@ import unittest
 
 import daemons
 import labs
+import netns
 import pki
 from expect import wait_for
 from traffic import Stream, reaches
@@ -126,11 +127,35 @@ class Agent(unittest.TestCase):
             wait_for("the former route MTU", lambda: self.mtu("gw-a1", "10.3.0.0/16") == wide, 10)
             self.assertLess(stream.stop()["worst"], 2)
 
+    def test_a_config_that_cannot_be_kept_is_told(self):
+        """Green would say that the gateway does what the API shows."""
+        path = next(f"/api/v1/connections/{c['id']}" for c in self.lab.api.list("/api/v1/connections")
+                    if c["name"] == "site-a-site-t")
+        self.lab.exec("gw-a1", "mount", "-o", "remount,bind,ro", "/var/lib/hawser")
+        try:
+            self.lab.api.patch(path, {"tunnels": 7})
+            wait_for("the problem at the gateway", lambda: any(
+                "config not taken" in p and "Read-only" in p for p in self.lab.status("gw-a1")["system"]["problems"]), 20)
+            wait_for("the API to tell it", lambda: "config not taken" in self.seen("gw-a1")["reason"], 20)
+            self.assertEqual(self.seen("gw-a1")["state"], "degraded")
+            self.assertTrue(reaches(self.lab))
+        finally:
+            self.lab.exec("gw-a1", "mount", "-o", "remount,bind,rw", "/var/lib/hawser")
+            self.lab.api.patch(path, {"tunnels": 8})
+        wait_for("the gateway to follow again", lambda: self.seen("gw-a1")["state"] == "up", 90)
+        self.lab.wait_links()
+
+    def seen(self, name):
+        return next(g["status"] for g in self.lab.api.list("/api/v1/gateways") if g["name"] == name)
+
     def test_purge_leaves_no_trace_and_a_start_brings_all_back(self):
         before = self.picture("gw-b1")
+        purge = [*daemons.as_user("agent", daemons.AGENT_CAPS), AGENT, "--purge", "--config", "/etc/hawser/agent.json"]
+        with self.assertRaisesRegex(netns.LabError, "another hawser-agent runs"):
+            self.lab.exec("gw-b1", *purge)
+        self.assertEqual(self.picture("gw-b1"), before)
         self.lab.kill("gw-b1", "agent")
-        self.lab.exec("gw-b1", *daemons.as_user("agent", daemons.AGENT_CAPS), AGENT, "--purge", "--config",
-                      "/etc/hawser/agent.json")
+        self.lab.exec("gw-b1", *purge)
         self.assertEqual(self.lab.exec("gw-b1", "sysctl", "-n", "net.ipv4.ip_forward",
                                        "net.ipv4.conf.underlay0.rp_filter").split(), ["0", "1"])
         self.assertEqual(self.lab.exec("gw-b1", "sh", "-c", "ip rule; ip -6 rule").count("proto 87"), 0)
