@@ -200,7 +200,15 @@ def start(name, process):
             "--config", f"/etc/hawser/{process}.json"]
     pid = detach(argv, log_file(name, process), extra_environment=environment)
     state.set_pid(name, process, pid)
+    wait_entered(pid, netns.PREFIX + name)
     return pid
+
+
+def wait_entered(pid, ns, timeout=5):
+    """Until a new process has reached its namespace, or has ended: before that a kill would not find it there."""
+    deadline = time.monotonic() + timeout
+    while os.path.exists(f"/proc/{pid}") and not alive(pid, ns) and time.monotonic() < deadline:
+        time.sleep(0.002)
 
 
 def keylog_wanted():
