@@ -1,4 +1,5 @@
 """The whole lab: up, down, reboot, and the handle by which tests and the demo use it."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -251,7 +252,8 @@ def ping_across(lab):
                  lambda a=address: lab.exec(first, "ping", "-n", "-c", "1", "-W", "1", a), 15)
 
 
-def bring_up(options):
+def prepare(options):
+    """The network, settings and dataplanes: everything that a machine has before anybody configures it."""
     topology = Topology(options.topology)
     build = pathlib.Path(options.build).resolve()
     daemons.stage(build)
@@ -270,6 +272,22 @@ def bring_up(options):
         fleet.write_gateway_settings(gateway, options.agent_settings, options.dataplane_settings,
                                      number * os.cpu_count() // len(gateways))
     start_supervisors(list(topology.nodes.values()), build)
+    return topology
+
+
+@contextlib.contextmanager
+def prepared(options):
+    """Machines as `prepare` leaves them, for who does the rest by hand; taken down at the end."""
+    lock_fd = lifetime.take_lock()
+    try:
+        lifetime.clean()
+        yield prepare(options)
+    finally:
+        lifetime.release(lock_fd)
+
+
+def bring_up(options):
+    topology = prepare(options)
     say("lab: controller")
     lab = start_controller(topology, options.controller_settings)
     say("lab: gateways")
