@@ -27,7 +27,8 @@ void cli_done(struct cli *c)
 }
 
 /* Formats into `into` unless something stands there. */
-static void __attribute__((format(printf, 2, 0))) keep(struct strbuf *into, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 2, 0)))
+keep(struct strbuf *into, const char *fmt, va_list ap)
 {
     char *text = NULL;
     if (into->len > 0)

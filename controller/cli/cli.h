@@ -20,7 +20,7 @@ enum cli_exit {
     CLI_CONFLICT = 5,    /* 409, 412 */
 };
 
-enum cli_output { CLI_TABLE, CLI_WIDE, CLI_JSON };
+enum cli_output { CLI_TABLE, CLI_WIDE, CLI_JSON, CLI_CSV };
 
 struct http_client;
 struct names;

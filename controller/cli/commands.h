@@ -5,6 +5,6 @@
 #include "controller/cli/noun.h"
 
 extern const struct noun noun_api, noun_completion, noun_manual, noun_status, noun_version,
-    noun_watch;
+    noun_watch, noun_whoami;
 
 #endif

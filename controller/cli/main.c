@@ -60,6 +60,8 @@ static int run(struct cli *c, const struct options *o, int n_words, char **words
     c->noun = n->name;
     c->verb = v->name;
     rc = args_parse(c, n, v, n_words - used, words + used, &a);
+    if (!rc && c->output == CLI_CSV && !v->csv)
+        rc = cli_fail(c, CLI_USAGE, "-o csv is for telemetry alone");
     if (!rc && !v->offline)
         rc = options_apply(c, o);
     return rc ? rc : verbs_run(c, n, v, &a);

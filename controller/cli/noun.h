@@ -61,6 +61,7 @@ struct verb {
     const char *operands;         /* "FROM TO" of ARG_WORDS */
     const struct column *columns; /* instead of the noun's; or NULL */
     bool confirm;                 /* asks before it */
+    bool csv;                     /* knows -o csv */
     bool offline;                 /* talks to nobody */
     /* Instead of the one request that the rows above describe. */
     int (*run)(struct cli *c, const struct noun *n, const struct verb *v, struct args *a);

@@ -64,14 +64,14 @@ static int add_flag(struct cli *c, struct options *o, const char *key, const cha
 
 static int set_output(struct cli *c, const char *value)
 {
-    static const char *const names[] = {"table", "wide", "json"};
-    for (unsigned i = 0; i < 3; i++) {
+    static const char *const names[] = {"table", "wide", "json", "csv"};
+    for (unsigned i = 0; i < 4; i++) {
         if (strcmp(value, names[i]) != 0)
             continue;
         c->output = (enum cli_output)i;
         return CLI_OK;
     }
-    cli_hint(c, "table, wide or json");
+    cli_hint(c, "table, wide or json; csv for telemetry");
     return cli_fail(c, CLI_USAGE, "-o %s: no such form of output", value);
 }
 

@@ -94,6 +94,7 @@ class Tables(unittest.TestCase):
                     known = {p.get("name") or p["$ref"].split("/")[-1] for p in operation.get("parameters", [])}
                     known = {DOCUMENT["components"]["parameters"].get(k, {}).get("name", k) for k in known}
                     self.assertEqual(members - known, set())
+                    self.assertEqual(known - members - {"id", "limit", "cursor", "format"}, set())
                 elif "requestBody" in operation:
                     schema = operation["requestBody"]["content"]["application/json"]["schema"]
                     while "$ref" in schema:
@@ -229,6 +230,20 @@ class Life(Running):
         self.assertEqual(set(self.objects("version")), {"hawserctl", "controller"})
         self.assertEqual(json.loads(self.ctl("api", "GET", "/healthz").stdout), {"status": "alive"})
         self.assertIn("hawser_build_info", self.ctl("api", "GET", "/metrics").stdout)
+
+    def test_4_telemetry_and_whoami(self):
+        self.assertEqual(self.objects("whoami")["role"], "admin")
+        self.ctl("site", "create", "--name", "measured", "--provider", "onprem", "--role", "spoke")
+        gateway = self.objects("gateway", "create", "--name", "gw-m", "--site", "measured")
+        words = ["telemetry", "get", "--object", "gateway/gw-m", "--metric", "goodput_tx_bps,drops", "--range", "5m", "--step", "1m"]
+        self.assertEqual({s["object"] for s in self.objects(*words)["series"]}, {f"gateway/{gateway['id']}"})
+        self.assertIn("gateway/gw-m", self.ctl(*words).stdout)
+        self.assertEqual(self.ctl(*words, "-o", "csv").stdout.splitlines()[0], "time,object,observer,metric,avg,min,max")
+        self.ctl("site", "list", "-o", "csv", code=USAGE)
+        self.ctl("telemetry", "get", "--object", "gateway/nobody", "--metric", "drops", code=NOT_FOUND)
+        self.ctl("telemetry", "get", "--object", "gw-m", "--metric", "drops", code=USAGE)
+        self.ctl("telemetry", "get", "--object", "worker/gw-m/x", "--metric", "busy_ratio", code=USAGE)
+        self.ctl("telemetry", "get", "--object", "gateway/gw-m", "--metric", "beauty", code=USAGE)
 
     def test_5_all_pages(self):
         """More sites than a page has at most need not be made: pages of the default size are asked for by hand."""
