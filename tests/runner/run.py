@@ -81,7 +81,7 @@ def web(report, options):
     web_tests.run(report, ROOT, ROOT / "build" / "release", options.only)
 
 
-GROUPS = {"unit": unit, "contract": contract, "integration": integration}
+GROUPS = {"unit": unit, "contract": contract, "integration": integration, "web": web}
 
 
 def show():

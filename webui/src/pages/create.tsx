@@ -28,8 +28,8 @@ interface Token { site: string; name: string; token: string | null }
 const steps = ['First site', 'Second site', 'Connection', 'Check and apply', 'Gateways']
 const fresh = (role: string): End => ({ existing: '', form: emptySite(role), gateway: '' })
 
-const siteName = (e: End, fleet: Fleet) => (e.existing ? fleet.site.get(e.existing)?.name ?? '' : e.form.name.trim())
-const siteRole = (e: End, fleet: Fleet) => (e.existing ? fleet.site.get(e.existing)?.role : e.form.role)
+const siteName = (e: End, fleet: Fleet) => fleet.site.get(e.existing)?.name ?? e.form.name.trim()
+const siteRole = (e: End, fleet: Fleet) => fleet.site.get(e.existing)?.role ?? e.form.role
 const hasGateway = (e: End, fleet: Fleet) => !!e.existing && fleet.gateways.some((g) => g.site_id === e.existing)
 const gatewayName = (e: End, fleet: Fleet) => e.gateway.trim() || `${siteName(e, fleet)}-gw1`.slice(-63)
 const connectionName = (w: Wish, fleet: Fleet) => w.name.trim() || `${siteName(w.ends[0], fleet)}-${siteName(w.ends[1], fleet)}`.slice(0, 63).replace(/-$/, '')
@@ -87,8 +87,8 @@ function PlanBox({ plan }: { plan: Plan }) {
 
 function Review({ wish, fleet }: { wish: Wish; fleet: Fleet }) {
   const site = (e: End) => {
-    const s: Pick<Site, 'name' | 'role' | 'provider' | 'cidrs'> = e.existing ? fleet.site.get(e.existing)! : (siteBody(e.form) as unknown as Site)
-    return <>{s.name} <span class="muted">{e.existing ? 'is there' : 'new'}; {s.role}, {providerName(s.provider)}, {s.cidrs.join(', ') || 'no networks'}</span></>
+    const s: Pick<Site, 'name' | 'role' | 'provider' | 'cidrs'> = fleet.site.get(e.existing) ?? (siteBody(e.form) as unknown as Site)
+    return <>{s.name} <span class="muted">{fleet.site.has(e.existing) ? 'is there' : 'new'}; {s.role}, {providerName(s.provider)}, {s.cidrs.join(', ') || 'no networks'}</span></>
   }
   const tokens = wish.ends.filter((e) => !hasGateway(e, fleet)).map((e) => gatewayName(e, fleet))
   return (
