@@ -102,6 +102,7 @@ def print_addresses(running, port):
     controller = running.state["controller"]
     print(f"""
 everything is running; Ctrl-C ends it. From this machine:
+  web console   https://127.0.0.1:{port}/   (the lab's own certificate: the browser warns)
   REST API      https://127.0.0.1:{port}/api/v1/gateways   (forwarded to {controller['url']})
   admin token   {controller['token_file']}
   CA file       {controller['ca_file']}

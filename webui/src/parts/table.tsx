@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Problem } from '../api/client'
 import { useQuery } from '../shell/location'
 import { ProblemBox } from './messages'
@@ -53,18 +53,6 @@ export function Table<T>({ name, rows, columns, rowKey, problem, empty, sort, pr
   const [filter, setFilter] = useQuery(prefix + 'q')
   const [by, setBy] = useQuery(prefix + 'sort', sort)
   const [all, setAll] = useState(false)
-  const input = useRef<HTMLInputElement>(null)
-
-  useEffect(() => {
-    if (prefix) return
-    const key = (e: KeyboardEvent) => {
-      if (e.key !== '/' || e.ctrlKey || e.metaKey || (e.target as Element).closest('input, textarea, select')) return
-      e.preventDefault()
-      input.current?.focus()
-    }
-    document.addEventListener('keydown', key)
-    return () => document.removeEventListener('keydown', key)
-  }, [])
 
   if (!rows && problem) return <div class="card"><div class="body"><ProblemBox problem={problem} /></div></div>
   if (rows && !rows.length) return <div class="card">{empty}</div>
@@ -83,7 +71,7 @@ export function Table<T>({ name, rows, columns, rowKey, problem, empty, sort, pr
   return (
     <div class="card">
       <div class="table-tools">
-        <input ref={input} type="search" value={filter} placeholder={prefix ? 'Filter' : 'Filter: text or field:value ( / )'} aria-label={`Filter ${name}`}
+        <input type="search" value={filter} placeholder={prefix ? 'Filter' : 'Filter: text or field:value'} aria-label={`Filter ${name}`}
           onInput={(e) => setFilter(e.currentTarget.value)} onKeyDown={(e) => { if (e.key === 'Escape') setFilter('') }} />
         {tools}
         <span class="count" role="status">{rows ? (filter ? `${found.length} of ${rows.length}` : rows.length) : ''}</span>

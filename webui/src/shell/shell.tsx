@@ -6,6 +6,7 @@ import { pages, titleOf } from '../pages'
 import { StaleBanner, Updated } from './freshness'
 import { navigate, useLocation } from './location'
 import { Mark } from './mark'
+import { Search } from './search'
 import { theme, themeChanged, toggleTheme } from './theme'
 
 function ThemeButton() {
@@ -44,6 +45,7 @@ export function Shell({ me, children, leave }: { me: WhoAmI; children: Component
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus() }}>Skip to the page</a>
       <header class="top">
         <a class="brand" href="/"><Mark />Hawser</a>
+        <Search />
         <span class="grow" />
         <Updated />
         <ThemeButton />
