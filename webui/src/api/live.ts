@@ -75,15 +75,17 @@ document.addEventListener('visibilitychange', () => {
   for (const e of entries.values()) if (e.watchers.size && Date.now() - e.at >= e.interval) e.load()
 })
 
-/** How fresh the page is: the oldest of what it polls. */
+/** How fresh the page is: the oldest of what it polls often; what is asked once in a while says nothing about now. */
 export const status = {
   watchers: new Set<() => void>(),
   changed() {
     for (const f of this.watchers) f()
   },
   read() {
-    const used = [...entries.values()].filter((e) => e.watchers.size && Number.isFinite(e.interval))
-    const lost = used.find((e) => e.problem && e.problem.body.status >= 500)
+    const polled = [...entries.values()].filter((e) => e.watchers.size && Number.isFinite(e.interval))
+    const often = 2 * Math.min(...polled.map((e) => e.interval))
+    const used = polled.filter((e) => e.interval <= often)
+    const lost = polled.find((e) => e.problem && e.problem.body.status >= 500)
     return {
       at: used.reduce((oldest, e) => (e.at ? Math.min(oldest, e.at) : oldest), used.length ? Infinity : 0),
       interval: used.reduce((slowest, e) => Math.max(slowest, e.interval), 0),

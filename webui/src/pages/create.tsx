@@ -39,12 +39,15 @@ const connectionBody = (w: Wish, fleet: Fleet, a: string, b: string) => ({ name:
 /** The writes in order; an object of an earlier one is named by its place, as /plan takes it. */
 function writes(w: Wish, fleet: Fleet): Write[] {
   const list: Write[] = []
+  const names: Record<string, string> = {}
   const ids = w.ends.map((e) => {
+    if (e.existing) names[e.existing] = siteName(e, fleet)
     if (e.existing) return e.existing
+    names[`@${list.length}`] = siteName(e, fleet)
     list.push({ method: 'POST', path: '/api/v1/sites', body: siteBody(e.form) })
     return `@${list.length - 1}`
   })
-  list.push({ method: 'POST', path: '/api/v1/connections', body: connectionBody(w, fleet, ids[0]!, ids[1]!) })
+  list.push({ method: 'POST', path: '/api/v1/connections', body: connectionBody(w, fleet, ids[0]!, ids[1]!), names })
   return list
 }
 
@@ -176,7 +179,7 @@ export function CreatePage() {
 
   const next = () => submit.run(async () => {
     if (step === 3) return apply()
-    if (step === 2 && serves('/plan', 'POST')) setPlan(await post<Plan>('/api/v1/plan', { changes: writes(wish, fleet) }))
+    if (step === 2 && serves('/plan', 'POST')) setPlan(await post<Plan>('/api/v1/plan', { changes: writes(wish, fleet).map(({ method, path, body }) => ({ method, path, body })) }))
     setStep(step + 1)
   })
 
