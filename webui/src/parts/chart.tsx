@@ -18,6 +18,9 @@ interface Props {
   telemetry: Telemetry
   object: string
   show: (v: number | null | undefined) => string
+  /** The axis reaches at least so far: noise of an idle line is no mountain. */
+  least: number
+  whole?: boolean
   /** A figure to compare with, drawn as a dashed line. */
   mark?: { value: number; text: string } | undefined
 }
@@ -27,30 +30,36 @@ type Values = (number | null)[]
 /** Columns of uPlot: time, then avg, min and max of each line; what comes in is negative. */
 function columns(telemetry: Telemetry, object: string, lines: Line[]): uPlot.AlignedData {
   const begin = Date.parse(telemetry.from) / 1000
-  const out: Values[] = [telemetry.offset_seconds.map((s) => begin + s)]
+  const end = Date.parse(telemetry.to) / 1000
+  // The whole range is shown, also where nothing was measured.
+  const times = telemetry.offset_seconds.map((s) => begin + s)
+  const before = times[0] !== begin ? 1 : 0
+  const after = end > (times.at(-1) ?? begin) ? 1 : 0
+  const pad = (v: Values): Values => [...Array<null>(before).fill(null), ...v, ...Array<null>(after).fill(null)]
+  const out: Values[] = [[...(before ? [begin] : []), ...times, ...(after ? [end] : [])]]
   for (const line of lines) {
     const series = telemetry.series.find((s) => s.object === object && s.metric === line.metric)
     const sign = line.below ? -1 : 1
-    for (const part of ['avg', 'min', 'max'] as const) out.push((series?.[part] ?? telemetry.offset_seconds.map(() => null)).map((v) => (v === null ? null : v * sign)))
+    for (const part of ['avg', 'min', 'max'] as const) out.push(pad((series?.[part] ?? times.map(() => null)).map((v) => (v === null ? null : v * sign))))
   }
   return out as uPlot.AlignedData
 }
 
-function options(box: HTMLElement, lines: Line[], show: Props['show'], mark: Props['mark'], at: (i: number | null | undefined) => void): uPlot.Options {
+function options(box: HTMLElement, { lines, show, mark, least, whole }: Props, at: (i: number | null | undefined) => void): uPlot.Options {
   const axis = { stroke: token('--text-2'), font: `12px ${token('--font')}`, grid: { stroke: token('--line'), width: 1 }, ticks: { show: false } }
   return {
     width: box.clientWidth, height: 180, legend: { show: false }, padding: [8, 8, 0, 0],
     cursor: { sync: { key: 'page' }, drag: { x: true, y: false }, points: { size: 6 } },
     scales: { y: { range: (_u, low, high) => {
-      const top = Math.max(high ?? 0, mark && high ? Math.min(mark.value, high * 4) : 0, lines.some((l) => !l.below) ? 1e-9 : 0)
-      return [Math.min(low ?? 0, 0) * 1.08, top * 1.08 || 1]
+      const top = Math.max(high ?? 0, mark && high ? Math.min(mark.value, high * 4) : 0, least)
+      return [Math.min(low ?? 0, lines.some((l) => l.below) ? -least : 0) * 1.08, top * 1.08]
     } } },
     axes: [
       { ...axis, values: [
         [86400, '{YYYY}-{MM}-{DD}', null, null, null, null, null, null, 1], [3600, '{HH}:{mm}', '\n{MM}-{DD}', null, null, null, null, null, 1],
         [60, '{HH}:{mm}', '\n{MM}-{DD}', null, null, null, null, null, 1], [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 1],
       ] },
-      { ...axis, size: 84, values: (_u: uPlot, splits: number[]) => splits.map((v) => show(Math.abs(v))) },
+      { ...axis, size: 84, ...(whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8] } : {}), values: (_u: uPlot, splits: number[]) => splits.map((v) => show(Math.abs(v))) },
     ],
     series: [{}, ...lines.flatMap((l): uPlot.Series[] => {
       const stroke = token(l.colour)
@@ -80,7 +89,8 @@ function options(box: HTMLElement, lines: Line[], show: Props['show'], mark: Pro
 }
 
 /** In above and out below the axis; the band is from the least to the greatest second; a gap means that nobody reported. */
-export function Chart({ title, lines, telemetry, object, show, mark }: Props) {
+export function Chart(props: Props) {
+  const { title, lines, telemetry, object, show, mark } = props
   const box = useRef<HTMLDivElement>(null)
   const key = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>()
@@ -102,7 +112,7 @@ export function Chart({ title, lines, telemetry, object, show, mark }: Props) {
   useEffect(() => {
     const draw = () => {
       plot.current?.destroy()
-      plot.current = new uPlot(options(box.current!, lines, show, mark, tell), shown.current, box.current!)
+      plot.current = new uPlot(options(box.current!, props, tell), shown.current, box.current!)
       tell(null)
     }
     draw()

@@ -11,6 +11,8 @@ interface Spec {
   title: string
   lines: Line[]
   show: (v: number | null | undefined) => string
+  least: number
+  whole?: boolean
   mark?: { value: number; text: string } | undefined
 }
 
@@ -21,17 +23,17 @@ const both = (what: string, tx: string, rx: string): Line[] => [
 const whole = (v: number | null | undefined) => (v == null ? '–' : String(Math.round(v)))
 
 export const gatewayCharts = (kind: string, published?: number): Spec[] => [
-  { title: kind === 'wire' ? 'Wire' : 'Goodput', lines: both('', `${kind}_tx_bps`, `${kind}_rx_bps`), show: rate, mark: published ? { value: published, text: `published ${rate(published)}` } : undefined },
-  { title: 'Packets per second', lines: both('', 'tx_pps', 'rx_pps'), show: packets },
-  { title: 'Busy, hottest core', lines: [{ metric: 'busy_ratio', text: 'busy', colour: '--series-4' }], show: percent },
-  { title: 'Drops', lines: [{ metric: 'drops', text: 'packets', colour: '--series-2' }], show: whole },
+  { title: kind === 'wire' ? 'Wire' : 'Goodput', lines: both('', `${kind}_tx_bps`, `${kind}_rx_bps`), show: rate, least: 1e6, mark: published ? { value: published, text: `published ${rate(published)}` } : undefined },
+  { title: 'Packets per second', lines: both('', 'tx_pps', 'rx_pps'), show: packets, least: 100 },
+  { title: 'Busy, hottest core', lines: [{ metric: 'busy_ratio', text: 'busy', colour: '--series-4' }], show: percent, least: 1 },
+  { title: 'Drops', lines: [{ metric: 'drops', text: 'packets', colour: '--series-2' }], show: whole, least: 10, whole: true },
 ]
 
 export const linkCharts = (kind: string): Spec[] => [
-  { title: kind === 'wire' ? 'Wire' : 'Goodput', lines: both('', `${kind}_tx_bps`, `${kind}_rx_bps`), show: rate },
-  { title: 'RTT', lines: [{ metric: 'rtt_ms', text: 'RTT', colour: '--series-3' }], show: ms },
-  { title: 'Loss', lines: [{ metric: 'loss_ratio', text: 'loss', colour: '--series-2' }], show: percent },
-  { title: 'Tunnels up', lines: [{ metric: 'tunnels_up', text: 'up', colour: '--series-5' }], show: whole },
+  { title: kind === 'wire' ? 'Wire' : 'Goodput', lines: both('', `${kind}_tx_bps`, `${kind}_rx_bps`), show: rate, least: 1e6 },
+  { title: 'RTT', lines: [{ metric: 'rtt_ms', text: 'RTT', colour: '--series-3' }], show: ms, least: 1 },
+  { title: 'Loss', lines: [{ metric: 'loss_ratio', text: 'loss', colour: '--series-2' }], show: percent, least: 0.01 },
+  { title: 'Tunnels up', lines: [{ metric: 'tunnels_up', text: 'up', colour: '--series-5' }], show: whole, least: 1, whole: true },
 ]
 
 /** All charts of an object, from one request. */
