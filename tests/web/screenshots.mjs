@@ -1,7 +1,11 @@
-/** Writes HAWSER_SCREENSHOTS/PAGE-{light,dark}.png of the lab's console. */
-import { api, close, open, signIn, state, url, visitor } from './browser.mjs'
+/** Writes HAWSER_SCREENSHOTS/PAGE-{light,dark}.png of the lab's console, with some traffic between the hosts. */
+import { api, close, lab, open, signIn, state, url, visitor } from './browser.mjs'
 
 const folder = process.env.HAWSER_SCREENSHOTS
+const target = state().nodes['host-b'].addresses.site[0]
+await lab('exec', 'host-b', '--', 'iperf3', '-s', '-1', '-D')
+const traffic = lab('exec', 'host-a', '--', 'iperf3', '-c', target, '-t', '45', '-P', '8', '-b', '60M', '--bidir').catch((e) => console.error(String(e)))
+await new Promise((done) => setTimeout(done, 20_000))
 await open()
 for (const theme of ['light', 'dark']) {
   const { page, context } = await visitor({ colorScheme: theme })
@@ -13,7 +17,7 @@ for (const theme of ['light', 'dark']) {
   const first = async (kind) => (await api(page, 'GET', `/api/v1/${kind}`)).items[0].id
   const pages = {
     dashboard: '/', topology: '/topology', sites: '/sites', gateways: '/gateways', gateway: `/gateways/${nodes['gw-t1'].gateway_id}`,
-    connections: '/connections', connection: `/connections/${await first('connections')}`, link: `/links/${await first('links')}`,
+    charts: `/gateways/${nodes['gw-t1'].gateway_id}?tab=charts&range=15m`, connections: '/connections', connection: `/connections/${await first('connections')}`, link: `/links/${await first('links')}`,
     enrolment: '/enrolment', create: '/create',
   }
   for (const [name, path] of Object.entries(pages)) {
@@ -26,3 +30,4 @@ for (const theme of ['light', 'dark']) {
   await context.close()
 }
 await close()
+await traffic

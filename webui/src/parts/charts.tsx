@@ -16,21 +16,21 @@ interface Spec {
   mark?: { value: number; text: string } | undefined
 }
 
-const both = (what: string, tx: string, rx: string): Line[] => [
-  { metric: tx, text: `out`, colour: '--series-2', below: true }, { metric: rx, text: `in`, colour: '--series-1' },
-].map((l) => ({ ...l, text: `${what}${l.text}` }) as Line)
+const both = (tx: string, rx: string): Line[] => [
+  { metric: tx, text: 'out', colour: '--series-2', below: true }, { metric: rx, text: 'in', colour: '--series-1' },
+]
 
 const whole = (v: number | null | undefined) => (v == null ? '–' : String(Math.round(v)))
 
 export const gatewayCharts = (kind: string, published?: number): Spec[] => [
-  { title: kind === 'wire' ? 'Wire' : 'Goodput', lines: both('', `${kind}_tx_bps`, `${kind}_rx_bps`), show: rate, least: 1e6, mark: published ? { value: published, text: `published ${rate(published)}` } : undefined },
-  { title: 'Packets per second', lines: both('', 'tx_pps', 'rx_pps'), show: packets, least: 100 },
+  { title: kind === 'wire' ? 'Wire' : 'Goodput', lines: both(`${kind}_tx_bps`, `${kind}_rx_bps`), show: rate, least: 1e6, mark: published ? { value: published, text: `published ${rate(published)}` } : undefined },
+  { title: 'Packets per second', lines: both('tx_pps', 'rx_pps'), show: packets, least: 100 },
   { title: 'Busy, hottest core', lines: [{ metric: 'busy_ratio', text: 'busy', colour: '--series-4' }], show: percent, least: 1 },
   { title: 'Drops', lines: [{ metric: 'drops', text: 'packets', colour: '--series-2' }], show: whole, least: 10, whole: true },
 ]
 
 export const linkCharts = (kind: string): Spec[] => [
-  { title: kind === 'wire' ? 'Wire' : 'Goodput', lines: both('', `${kind}_tx_bps`, `${kind}_rx_bps`), show: rate, least: 1e6 },
+  { title: kind === 'wire' ? 'Wire' : 'Goodput', lines: both(`${kind}_tx_bps`, `${kind}_rx_bps`), show: rate, least: 1e6 },
   { title: 'RTT', lines: [{ metric: 'rtt_ms', text: 'RTT', colour: '--series-3' }], show: ms, least: 1 },
   { title: 'Loss', lines: [{ metric: 'loss_ratio', text: 'loss', colour: '--series-2' }], show: percent, least: 0.01 },
   { title: 'Tunnels up', lines: [{ metric: 'tunnels_up', text: 'up', colour: '--series-5' }], show: whole, least: 1, whole: true },
