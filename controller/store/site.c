@@ -64,19 +64,25 @@ static int write_cidrs(struct db *db, const struct store_site *s, struct err *e)
     return rc;
 }
 
+/* All but the id, in the order of COLUMNS. */
+static void bind_site(struct stmt *q, struct store_site *s)
+{
+    stmt_text(q, s->name);
+    stmt_text(q, s->provider);
+    stmt_text(q, s->region);
+    stmt_int(q, s->role);
+    stmt_text(q, s->domain);
+    stmt_int(q, s->trusted_underlay);
+    stmt_text(q, s->takeover);
+    stmt_common(q, &s->common);
+}
+
 int store_site_insert(struct db *db, struct store_site *s, struct err *e)
 {
     struct stmt q =
         stmt_get(db, "INSERT INTO sites (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     stmt_id(&q, &s->id);
-    stmt_text(&q, s->name);
-    stmt_text(&q, s->provider);
-    stmt_text(&q, s->region);
-    stmt_int(&q, s->role);
-    stmt_text(&q, s->domain);
-    stmt_int(&q, s->trusted_underlay);
-    stmt_text(&q, s->takeover);
-    stmt_common(&q, &s->common);
+    bind_site(&q, s);
     int rc = stmt_run(&q, NULL, e);
     return rc ? rc : write_cidrs(db, s, e);
 }
@@ -87,14 +93,7 @@ int store_site_update(struct db *db, struct store_site *s, struct err *e)
     struct stmt q = stmt_get(db, "UPDATE sites SET name = ?, provider = ?, region = ?, role = ?,"
                                  " domain = ?, trusted_underlay = ?, takeover = ?, created_at = ?,"
                                  " updated_at = ?, revision = ? WHERE id = ?");
-    stmt_text(&q, s->name);
-    stmt_text(&q, s->provider);
-    stmt_text(&q, s->region);
-    stmt_int(&q, s->role);
-    stmt_text(&q, s->domain);
-    stmt_int(&q, s->trusted_underlay);
-    stmt_text(&q, s->takeover);
-    stmt_common(&q, &s->common);
+    bind_site(&q, s);
     stmt_id(&q, &s->id);
     int rc = stmt_run(&q, &changed, e);
     if (!rc && !changed)
