@@ -8,6 +8,9 @@ extern const struct resource sites, gateways, connections, links, enrolment_toke
 
 int gateways_revoke(struct app *, struct http_request *, struct http_response *, struct err *);
 
+int topology_get(struct app *, struct http_request *, struct http_response *, struct err *);
+int tunnels_list(struct app *, struct http_request *, struct http_response *, struct err *);
+int workers_list(struct app *, struct http_request *, struct http_response *, struct err *);
 int telemetry_get(struct app *, struct http_request *, struct http_response *, struct err *);
 
 int revisions_get(struct app *, struct http_request *, struct http_response *, struct err *);

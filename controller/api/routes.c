@@ -27,14 +27,17 @@ const struct http_route routes[] = {
 
     RESOURCE("/gateways", gateways),
     {HTTP_PEOPLE, HTTP_POST,   V1 "/gateways/{id}/revoke",       ROLE_ADMIN,  gateways_revoke,         SMALL, &gateways},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}/workers",      ROLE_ADMIN,  workers_list,            0, NULL},
 
     RESOURCE("/connections", connections),
 
     {HTTP_PEOPLE, HTTP_GET,    V1 "/links",                      ROLE_ADMIN,  resource_list,           0, &links},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/links/{id}",                 ROLE_ADMIN,  resource_get,            0, &links},
     {HTTP_PEOPLE, HTTP_PATCH,  V1 "/links/{id}",                 ROLE_ADMIN,  resource_patch,          BODY, &links},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/links/{id}/tunnels",         ROLE_ADMIN,  tunnels_list,            0, NULL},
 
     {HTTP_PEOPLE, HTTP_GET,    V1 "/telemetry",                  ROLE_ADMIN,  telemetry_get,           0, NULL},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/topology",                   ROLE_ADMIN,  topology_get,            0, NULL},
 
     {HTTP_PEOPLE, HTTP_GET,    V1 "/revisions",                  ROLE_ADMIN,  revisions_get,           0, NULL},
     {HTTP_PEOPLE, HTTP_POST,   V1 "/revisions/accept",           ROLE_ADMIN,  revisions_accept,        SMALL, NULL},

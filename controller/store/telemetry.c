@@ -6,13 +6,12 @@
 #define COLUMNS                                                                                    \
     "gateway_id, observed_at, received, applied, in_force, refused, denials_revision,"             \
     " interval_seconds, goodput_tx_bps, goodput_rx_bps, wire_tx_bps, wire_rx_bps, links_up,"       \
-    " links_degraded, links_down, dataplane_connected, busy_ratio, report"
+    " links_degraded, links_down, dataplane_connected, busy_ratio, problem"
 
 void store_telemetry_done(struct store_telemetry *t)
 {
     free(t->refused_json);
-    free(t->report_json);
-    t->refused_json = t->report_json = NULL;
+    t->refused_json = NULL;
 }
 
 /* SQLite keeps NaN as NULL. */
@@ -34,8 +33,9 @@ static int gateway_exists(struct db *db, const struct hw_id *id, struct err *e)
 
 static int put_last(struct db *db, const struct store_telemetry *t, struct err *e)
 {
-    struct stmt q = stmt_get(db, "INSERT OR REPLACE INTO telemetry_last (" COLUMNS ")"
-                                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    struct stmt q = stmt_get(db, "INSERT OR REPLACE INTO telemetry_last (" COLUMNS ", report)"
+                                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                                 " ?)");
     stmt_id(&q, &t->gateway_id);
     stmt_int(&q, t->observed_at);
     stmt_int(&q, (int64_t)t->received);
@@ -53,6 +53,7 @@ static int put_last(struct db *db, const struct store_telemetry *t, struct err *
     stmt_int(&q, t->links_down);
     stmt_int(&q, t->dataplane_connected);
     stmt_double(&q, t->busy_ratio);
+    stmt_text(&q, t->problem);
     stmt_text(&q, t->report_json);
     return stmt_run(&q, NULL, e);
 }
@@ -89,14 +90,25 @@ int store_telemetry_last(struct db *db, const struct hw_id *gateway_id, struct s
     t.links_down = (unsigned)col_int(&q);
     t.dataplane_connected = col_int(&q) != 0;
     t.busy_ratio = col_known(&q);
-    t.report_json = col_text_dup(&q);
+    col_text(&q, t.problem, sizeof t.problem);
     stmt_end(&q);
-    if (!t.refused_json || !t.report_json) {
-        store_telemetry_done(&t);
+    if (!t.refused_json)
         return err_set(e, HW_ENOMEM, "out of memory");
-    }
     *out = t;
     return 0;
+}
+
+int store_telemetry_report(struct db *db, const struct hw_id *gateway_id, char **json,
+                           struct err *e)
+{
+    struct stmt q = stmt_get(db, "SELECT report FROM telemetry_last WHERE gateway_id = ?");
+    stmt_id(&q, gateway_id);
+    int rc = stmt_one(&q, "report", e);
+    if (rc)
+        return rc;
+    *json = col_text_dup(&q);
+    stmt_end(&q);
+    return *json ? 0 : err_set(e, HW_ENOMEM, "out of memory");
 }
 
 int store_telemetry_next_gateway(struct db *db, const struct hw_id *after, struct hw_id *out,
@@ -138,10 +150,13 @@ int store_link_status_put(struct db *db, const struct store_link_status *s, stru
 int store_link_status_get(struct db *db, const struct hw_id *link_id,
                           struct store_link_status out[2], size_t *n, struct err *e)
 {
-    struct stmt q = stmt_get(db, "SELECT link_id, gateway_id, observed_at, state, reason,"
-                                 " tunnels_up, tunnels_total, suite, mtu, tx_bps, rx_bps, rtt_us,"
-                                 " loss_ratio FROM link_status WHERE link_id = ?"
-                                 " ORDER BY gateway_id LIMIT 2");
+    struct stmt q =
+        stmt_get(db, "SELECT s.link_id, s.gateway_id, s.observed_at, s.state, s.reason,"
+                     " s.tunnels_up, s.tunnels_total, s.suite, s.mtu, s.tx_bps, s.rx_bps, s.rtt_us,"
+                     " s.loss_ratio, g.name, COALESCE(t.interval_seconds, 0) FROM link_status s"
+                     " JOIN gateways g ON g.id = s.gateway_id"
+                     " LEFT JOIN telemetry_last t ON t.gateway_id = s.gateway_id"
+                     " WHERE s.link_id = ? ORDER BY s.gateway_id LIMIT 2");
     stmt_id(&q, link_id);
     size_t count = 0;
     int rc;
@@ -160,6 +175,8 @@ int store_link_status_get(struct db *db, const struct hw_id *link_id,
         s->rx_bps = col_double(&q);
         s->rtt_us = col_known(&q);
         s->loss_ratio = col_known(&q);
+        col_text(&q, s->gateway, sizeof s->gateway);
+        s->interval_seconds = col_double(&q);
     }
     stmt_end(&q);
     if (rc < 0)

@@ -16,8 +16,10 @@ struct store_telemetry {
     double goodput_tx_bps, goodput_rx_bps, wire_tx_bps, wire_rx_bps;
     unsigned links_up, links_degraded, links_down; /* of the enabled ones */
     bool dataplane_connected;
-    double busy_ratio; /* of the hottest worker; NaN: not known */
-    char *report_json; /* the whole report as validated; owned */
+    double busy_ratio;             /* of the hottest worker; NaN: not known */
+    char problem[HW_TEXT_MAX + 1]; /* the first that the gateway tells of; "" */
+    const char *report_json; /* the whole report as validated; only written, store_telemetry_report
+                                reads it */
 };
 void store_telemetry_done(struct store_telemetry *t);
 
@@ -32,12 +34,18 @@ struct store_link_status {
     uint32_t mtu;   /* 0: not known */
     double tx_bps, rx_bps;
     double rtt_us, loss_ratio; /* NaN: not known */
+    /* only read: */
+    char gateway[HW_NAME_MAX + 1];
+    double interval_seconds; /* of that gateway's reports */
 };
 
 /* Replaces the last values. A gateway that is gone is HW_ENOTFOUND. */
 int store_telemetry_put(struct db *db, const struct store_telemetry *t, struct err *e);
 int store_telemetry_last(struct db *db, const struct hw_id *gateway_id, struct store_telemetry *out,
                          struct err *e);
+/* *json is malloc'ed. */
+int store_telemetry_report(struct db *db, const struct hw_id *gateway_id, char **json,
+                           struct err *e);
 /* The next gateway after this one, by id, that ever reported; HW_ENOTFOUND after the last. */
 int store_telemetry_next_gateway(struct db *db, const struct hw_id *after, struct hw_id *out,
                                  struct err *e);

@@ -150,7 +150,9 @@ static int put_last(struct db *db, const struct hw_id *gateway, const struct rep
                                 .wire_rx_bps = (double)r->totals.wire_rx_bps,
                                 .dataplane_connected = r->dataplane.connected,
                                 .busy_ratio = hottest(r),
-                                .report_json = (char *)(uintptr_t)json};
+                                .report_json = json};
+    if (r->n_problems)
+        memcpy(t.problem, r->problems[0], sizeof t.problem);
     count_links(r, &t);
     return store_telemetry_put(db, &t, e);
 }
@@ -175,15 +177,13 @@ static struct counters *counters_before(struct db *db, const struct hw_id *gatew
                                         struct counters_table *table)
 {
     struct counters *c = counters_table_take(table, gateway);
-    struct store_telemetry last;
-    if (c || store_telemetry_last(db, gateway, &last, NULL))
-        return c;
+    auto_free char *json = NULL;
     struct report r;
-    if (report_decode(last.report_json, strlen(last.report_json), &r, NULL) == 0) {
-        c = counters_of(&r);
-        report_done(&r);
-    }
-    store_telemetry_done(&last);
+    if (c || store_telemetry_report(db, gateway, &json, NULL) ||
+        report_decode(json, strlen(json), &r, NULL))
+        return c;
+    c = counters_of(&r);
+    report_done(&r);
     return c;
 }
 

@@ -1,6 +1,5 @@
 #include "controller/telemetry/status.h"
 #include "common/clock.h"
-#include "common/json.h"
 #include "common/model/report.h"
 #include "controller/store/connection.h"
 #include "controller/store/telemetry.h"
@@ -41,7 +40,7 @@ static void seen_by(struct status *s, const char *observer, int64_t at)
 
 /* A report from the future was stored before the clock was set back: how old it is nobody knows.
  */
-static bool is_stale(int64_t observed_at, double interval_seconds, int64_t now_s)
+bool status_is_stale(int64_t observed_at, double interval_seconds, int64_t now_s)
 {
     double limit = interval_seconds * STALE_AFTER_INTERVALS;
     double age = (double)(now_s - observed_at);
@@ -57,32 +56,10 @@ static void say_stale(struct status *s, int64_t observed_at, int64_t now_s)
     seen_by(s, "controller", observed_at);
 }
 
-/* The first of the problems with its own system that the gateway tells of; false when there is
- * none. */
-static bool own_problem(const struct store_telemetry *t, char out[HW_TEXT_MAX + 1])
-{
-    struct json_object *doc;
-    if (json_parse(t->report_json, strlen(t->report_json), REPORT_BODY_MAX, &doc, NULL))
-        return false;
-    struct json_at root = json_root(doc), system, problems;
-    size_t n = 0;
-    int rc = json_get_object(&root, "system", &system, NULL);
-    if (!rc)
-        rc = json_get_array(&system, "problems", REPORT_PROBLEMS_MAX, &problems, &n, NULL);
-    bool found = false;
-    if (!rc && n) {
-        struct json_at first = json_element(&problems, 0);
-        found = json_as_text(&first, out, HW_TEXT_MAX + 1, NULL) == 0;
-    }
-    json_free(doc);
-    return found;
-}
-
 /* By what the gateway itself said last, which is fresh. */
 static void judge_gateway(const struct store_telemetry *t, bool cloned, bool restless,
                           struct status *s)
 {
-    char problem[HW_TEXT_MAX + 1];
     unsigned links = t->links_up + t->links_degraded + t->links_down;
     if (!t->dataplane_connected)
         say(s, STATUS_DOWN, "the dataplane does not run");
@@ -99,8 +76,8 @@ static void judge_gateway(const struct store_telemetry *t, bool cloned, bool res
             t->links_degraded);
     else if (t->refused_json && strcmp(t->refused_json, "[]") != 0)
         say(s, STATUS_DEGRADED, "refuses a config: %.150s", t->refused_json);
-    else if (own_problem(t, problem))
-        say(s, STATUS_DEGRADED, "%s", problem);
+    else if (t->problem[0])
+        say(s, STATUS_DEGRADED, "%s", t->problem);
     else if (links)
         say(s, STATUS_UP, "%u of %u links are up", links, links);
     else
@@ -127,7 +104,7 @@ int status_of_gateway(struct db *db, struct gateway_watch *watch, const struct s
     }
     if (rc)
         return rc;
-    if (is_stale(t.observed_at, t.interval_seconds, now_s)) {
+    if (status_is_stale(t.observed_at, t.interval_seconds, now_s)) {
         say_stale(&s, t.observed_at, now_s);
     } else {
         uint64_t now = clock_mono_ns();
@@ -144,7 +121,6 @@ int status_of_gateway(struct db *db, struct gateway_watch *watch, const struct s
 
 struct view {
     struct store_link_status row;
-    char gateway[HW_NAME_MAX + 1];
     enum status_state state;
 };
 
@@ -172,24 +148,11 @@ static int fresh_views(struct db *db, const struct store_link *l, int64_t now_s,
         rows[1] = b;
     }
     for (size_t i = 0; !rc && i < n_rows; i++) {
-        struct store_telemetry t;
-        struct store_gateway g;
-        if (rows[i].observed_at > *newest)
-            *newest = rows[i].observed_at;
-        rc = store_telemetry_last(db, &rows[i].gateway_id, &t, e);
-        if (rc)
-            break;
-        bool stale = is_stale(rows[i].observed_at, t.interval_seconds, now_s);
-        store_telemetry_done(&t);
-        if (stale)
-            continue;
-        rc = store_gateway_get(db, &rows[i].gateway_id, &g, e);
-        if (rc)
-            break;
-        struct view *v = &out[(*n)++];
-        *v = (struct view){.row = rows[i], .state = state_of(rows[i].state)};
-        memcpy(v->gateway, g.name, sizeof v->gateway);
-        store_gateway_done(&g);
+        const struct store_link_status *row = &rows[i];
+        if (row->observed_at > *newest)
+            *newest = row->observed_at;
+        if (!status_is_stale(row->observed_at, row->interval_seconds, now_s))
+            out[(*n)++] = (struct view){.row = *row, .state = state_of(row->state)};
     }
     return rc;
 }
@@ -210,12 +173,13 @@ static void judge_link(const struct view *v, size_t n, struct status *s)
     else
         say(s, worst->state, "%u of %u tunnels are up", worst->row.tunnels_up,
             worst->row.tunnels_total);
-    seen_by(s, v[0].gateway, v[0].row.observed_at);
+    seen_by(s, v[0].row.gateway, v[0].row.observed_at);
     s->tunnels_up = v[0].row.tunnels_up;
     s->tunnels_total = v[0].row.tunnels_total;
     if (n == 1)
         return;
-    (void)snprintf(s->observer, sizeof s->observer, "%.30s, %.30s", v[0].gateway, v[1].gateway);
+    (void)snprintf(s->observer, sizeof s->observer, "%.30s, %.30s", v[0].row.gateway,
+                   v[1].row.gateway);
     if (v[1].row.observed_at < s->observed_at)
         s->observed_at = v[1].row.observed_at;
     if (v[1].row.tunnels_up < s->tunnels_up)

@@ -31,6 +31,9 @@ struct status {
 const char *
 status_state_name(enum status_state s); /* "unknown" "up" "degraded" "down" "disabled" */
 
+/* Is a report that came in at observed_at too old to say anything? */
+bool status_is_stale(int64_t observed_at, double interval_seconds, int64_t now_s);
+
 int status_of_gateway(struct db *db, struct gateway_watch *watch, const struct store_gateway *g,
                       int64_t now_s, struct status *out, struct err *e);
 int status_of_link(struct db *db, const struct store_link *l, int64_t now_s, struct status *out,

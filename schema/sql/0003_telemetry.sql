@@ -31,3 +31,5 @@ ALTER TABLE link_status ADD COLUMN rx_bps REAL NOT NULL DEFAULT 0;
 ALTER TABLE link_status ADD COLUMN rtt_us REAL;
 ALTER TABLE link_status ADD COLUMN loss_ratio REAL;
 ALTER TABLE telemetry_last ADD COLUMN busy_ratio REAL;
+-- The first of the problems that the gateway itself tells of.
+ALTER TABLE telemetry_last ADD COLUMN problem TEXT NOT NULL DEFAULT '';

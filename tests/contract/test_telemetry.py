@@ -162,6 +162,69 @@ class Series(Base):
             self.assertEqual(self.get(f"telemetry?object={thing}&metric={metric}").status, 404)
 
 
+class Views(Base):
+    def test_tunnels(self):
+        agents, link = self.two_reports()
+        items = self.ok(f"links/{link}/tunnels")["items"]
+        self.assertEqual([item["tunnel"] for item in items], [0, 1])
+        status, end = items[1]["status"], items[1]["ends"][0]
+        self.assertEqual((status["state"], status["reason"], status["observer"]), ("up", "answered", "gw-a1"))
+        self.assertEqual((end["gateway_id"], end["state"], end["port"], end["worker"], end["mtu"]), (agents[0].id, "up", 4511, 1, 1438))
+        self.assertEqual(end["rtt_ms"], {"avg": 0.25, "min": 0.2, "max": 0.3})
+        self.assertEqual((end["goodput_tx_bps"], end["wire_tx_bps"], end["loss_ratio"], end["tx_bytes"]), (4000, 8000, 0, 1500))
+        # The other end sees it down: that is what counts.
+        self.report(agents[1], link, 10)
+        self.assertEqual(self.ok(f"links/{link}/tunnels")["items"][0]["status"]["observer"], "gw-a1, gw-t1")
+        body = {"tunnel": 0, "state": "down", "reason": "no_answer", "port": 4510, "rtt_us": 0, "tx_packets": 0, "tx_bytes": 0, "rx_packets": 0,
+                "rx_bytes": 0, "probes_sent": 0, "probes_answered": 0, "probes_lost": 0}
+        keying = {"state": "idle", "last_error": "", "failures": 0}
+        self.report(agents[1], link, 10, links=[{"link_id": link, "state": "down", "reason": "", "since": 1, "epoch": 1, "rekeyed_at": None,
+                                                 "suite": None, "keying": keying, "mtu": 0, "tx_bps": 0, "rx_bps": 0, "tunnels": [body]}])
+        first, second = self.ok(f"links/{link}/tunnels")["items"]
+        self.assertEqual((first["status"]["state"], first["status"]["reason"], len(first["ends"])), ("down", "no_answer", 2))
+        self.assertEqual(first["ends"][1]["rtt_ms"], {"avg": None, "min": None, "max": None})
+        self.assertEqual((second["status"]["state"], len(second["ends"])), ("up", 1))
+        self.assertEqual(self.ok(f"links/{link}")["status"]["suite"], None)
+        self.assertEqual(self.get(f"links/{uuid.uuid4()}/tunnels").status, 404)
+
+    def test_workers(self):
+        agents, link = self.pair()
+        path = f"gateways/{agents[0].id}/workers"
+        self.assertEqual(self.ok(path)["items"], [])
+        self.report(agents[0], link, 1000)
+        self.next_second()
+        self.report(agents[0], link, 1500)
+        items = self.ok(path)["items"]
+        self.assertEqual([item["worker"] for item in items], [0, 1])
+        self.assertEqual([items[0][key] for key in ("busy_ratio", "busy_ratio_max", "tunnels", "handoffs_per_second")], [0.5, 0.75, 1, 500])
+        self.assertIn(items[0]["age_seconds"], range(5))
+        self.assertEqual(self.get(f"gateways/{uuid.uuid4()}/workers").status, 404)
+
+    def test_topology(self):
+        empty = self.ok("topology")
+        self.assertEqual((empty["sites"], empty["links"], empty["totals"]["goodput_bps"]), ([], [], 0))
+        agents, link = self.pair()
+        quiet = self.ok("topology")
+        self.assertEqual({site["state"] for site in quiet["sites"]}, {"unknown"})
+        self.assertEqual((quiet["connections"][0]["state"], quiet["connections"][0]["encrypted"]), ("unknown", None))
+        self.assertIsNone(quiet["gateways"][0]["goodput_tx_bps"])
+        for agent in agents:
+            self.report(agent, link, 1000)
+        got = self.ok("topology")
+        self.assertEqual([(gateway["name"], gateway["status"]["state"], gateway["goodput_tx_bps"], gateway["busy_ratio"])
+                          for gateway in got["gateways"]], [("gw-a1", "up", 800, 0.5), ("gw-t1", "up", 800, 0.5)])
+        self.assertEqual([site["state"] for site in got["sites"]], ["up", "up"])
+        connection = got["connections"][0]
+        self.assertEqual([connection[key] for key in ("state", "encrypted", "goodput_ab_bps", "goodput_ba_bps", "rtt_ms", "loss_ratio", "mtu",
+                                                      "tunnels_up", "tunnels_total")], ["up", True, 800, 800, 0.25, 0.25, 1438, 2, 2])
+        self.assertEqual(got["links"][0]["status"]["suite"], "aes-256-gcm")
+        self.assertEqual(got["totals"], {"goodput_bps": 1600, "gateways_up": 2, "gateways_total": 2, "links_up": 1, "links_total": 1,
+                                         "tunnels_up": 2, "tunnels_total": 2, "unencrypted_connections": 0})
+        self.change(f"connections/{got['connections'][0]['id']}", enabled=False)
+        got = self.ok("topology")
+        self.assertEqual((got["connections"][0]["state"], got["links"][0]["status"]["state"]), ("disabled", "disabled"))
+
+
 if __name__ == "__main__":
     import unittest
     unittest.main()
