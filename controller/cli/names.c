@@ -68,22 +68,43 @@ static int add(struct cli *c, struct names *to, const struct json_at *item)
     return rc;
 }
 
+static int add_all(struct cli *c, struct names *to, const struct json_at *items)
+{
+    int rc = CLI_OK;
+    for (size_t i = 0; !rc && i < json_length(items); i++) {
+        struct json_at item = json_element(items, i);
+        rc = add(c, to, &item);
+    }
+    return rc;
+}
+
 static int fetch(struct cli *c, struct names *to)
 {
     struct json_object *doc = NULL;
-    struct json_at items;
+    struct json_at items = json_root(NULL);
     int rc = api_list(c, to->path, &doc);
-    if (rc)
-        return rc;
     const struct json_at top = json_root(doc);
-    if (!json_find(&top, "items", &items))
-        items = json_root(NULL);
-    for (size_t i = 0; !rc && i < json_length(&items); i++) {
-        struct json_at item = json_element(&items, i);
-        rc = add(c, to, &item);
-    }
+    if (!rc && json_find(&top, "items", &items))
+        rc = add_all(c, to, &items);
     json_free(doc);
     return rc;
+}
+
+/* An empty kind at the head of the list. */
+static struct names *add_kind(struct cli *c, const struct noun *n, const char *path)
+{
+    struct names *k = calloc(1, sizeof *k);
+    if (k)
+        k->path = strdup(path);
+    if (!k || !k->path) {
+        free(k);
+        (void)cli_no_memory(c);
+        return NULL;
+    }
+    k->noun = n;
+    k->next = c->names;
+    c->names = k;
+    return k;
 }
 
 /* Those of a kind, fetched at the first call. NULL: *rc says why not. */
@@ -94,18 +115,10 @@ static struct names *of_kind(struct cli *c, const struct noun *n, const char *pa
             *rc = k->failed ? CLI_FAILED : CLI_OK;
             return k->failed ? NULL : k;
         }
-    struct names *k = calloc(1, sizeof *k);
-    if (k)
-        k->path = strdup(path);
-    if (!k || !k->path) {
-        free(k);
-        *rc = cli_no_memory(c);
+    struct names *k = add_kind(c, n, path);
+    *rc = k ? fetch(c, k) : CLI_FAILED;
+    if (!k)
         return NULL;
-    }
-    k->noun = n;
-    k->next = c->names;
-    c->names = k;
-    *rc = fetch(c, k);
     k->failed = *rc != CLI_OK;
     return k->failed ? NULL : k;
 }
@@ -158,4 +171,10 @@ const char *names_of(struct cli *c, const struct noun *n, const char *id)
         if (strcmp(k->v[i].id, id) == 0 && k->v[i].label[0])
             return k->v[i].label;
     return id;
+}
+
+int names_learn(struct cli *c, const struct noun *n, const struct json_at *items)
+{
+    struct names *k = add_kind(c, n, n->path);
+    return k ? add_all(c, k, items) : CLI_FAILED;
 }

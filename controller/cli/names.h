@@ -9,6 +9,8 @@ void names_free(struct names *n);
 /* Forgets all, so that the next look-up asks again. */
 void names_reset(struct cli *c);
 
+/* Takes names from objects that are there already, so that they are not fetched. */
+int names_learn(struct cli *c, const struct noun *n, const struct json_at *items);
 /* The id of what people call `text`; an id stands for itself. `path` is the noun's, with its parent
  * filled in; NULL: the noun's own. */
 int names_resolve(struct cli *c, const struct noun *n, const char *path, const char *text,

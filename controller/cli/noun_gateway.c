@@ -44,6 +44,16 @@ static const struct column revoked_columns[] = {
     {NULL, NULL, 0, false, NULL, NULL},
 };
 
+static const struct column worker_columns[] = {
+    {"WORKER", "worker", CELL_TEXT, false, NULL, NULL},
+    {"BUSY", "busy_ratio", CELL_RATIO, false, NULL, NULL},
+    {"AT MOST", "busy_ratio_max", CELL_RATIO, false, NULL, NULL},
+    {"TUNNELS", "tunnels", CELL_TEXT, false, NULL, NULL},
+    {"HAND-OFFS/S", "handoffs_per_second", CELL_TEXT, false, NULL, NULL},
+    {"SEEN", "observed_at", CELL_AGE, false, NULL, NULL},
+    {NULL, NULL, 0, false, NULL, NULL},
+};
+
 static const struct verb verbs[] = {
     {.name = "list",
      .summary = "Lists the gateways",
@@ -79,6 +89,14 @@ static const struct verb verbs[] = {
      .shows = SHOWS_NOTHING,
      .method = "DELETE",
      .confirm = true},
+    {.name = "workers",
+     .summary = "Lists the workers of a gateway's packet engine",
+     .example = "gateway workers gw-branch-1",
+     .arg = ARG_OBJECT,
+     .shows = SHOWS_LIST,
+     .method = "GET",
+     .suffix = "/workers",
+     .columns = worker_columns},
     {.name = "revoke",
      .summary = "Refuses a gateway for good: its requests at once, its peers within seconds",
      .example = "gateway revoke gw-branch-1 --yes",

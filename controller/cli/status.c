@@ -9,14 +9,29 @@
 #include "controller/cli/visible.h"
 #include <string.h>
 
+static const struct column connection_columns[] = {
+    {"CONNECTION", "name", CELL_TEXT, false, NULL, NULL},
+    {"STATE", "state", CELL_STATE, false, NULL, NULL},
+    {"TUNNELS UP", "tunnels_up", CELL_OF, false, NULL, "tunnels_total"},
+    {"A TO B", "goodput_ab_bps", CELL_RATE, false, NULL, NULL},
+    {"B TO A", "goodput_ba_bps", CELL_RATE, false, NULL, NULL},
+    {"RTT", "rtt_ms", CELL_MS, false, NULL, NULL},
+    {"LOSS", "loss_ratio", CELL_RATIO, false, NULL, NULL},
+    {"MTU", "mtu", CELL_TEXT, false, NULL, NULL},
+    {"ENCRYPTED", "encrypted", CELL_BOOL, false, NULL, NULL},
+    {"SITE A", "site_a_id", CELL_REF, true, &noun_site, NULL},
+    {"SITE B", "site_b_id", CELL_REF, true, &noun_site, NULL},
+    {NULL, NULL, 0, false, NULL, NULL},
+};
+
 static const struct column gateway_columns[] = {
     {"GATEWAY", "name", CELL_TEXT, false, NULL, NULL},
     {"SITE", "site_id", CELL_REF, false, &noun_site, NULL},
     {"STATE", "status.state", CELL_STATE, false, NULL, NULL},
     {"SEEN", "status.observed_at", CELL_AGE, false, NULL, NULL},
-    {"SENT", "telemetry.goodput_tx_bps", CELL_RATE, false, NULL, NULL},
-    {"RECEIVED", "telemetry.goodput_rx_bps", CELL_RATE, false, NULL, NULL},
-    {"IN FORCE", "revisions.in_force", CELL_OF, false, NULL, "revisions.config"},
+    {"SENT", "goodput_tx_bps", CELL_RATE, false, NULL, NULL},
+    {"RECEIVED", "goodput_rx_bps", CELL_RATE, false, NULL, NULL},
+    {"BUSIEST CORE", "busy_ratio", CELL_RATIO, false, NULL, NULL},
     {"REASON", "status.reason", CELL_TEXT, false, NULL, NULL},
     {NULL, NULL, 0, false, NULL, NULL},
 };
@@ -28,6 +43,9 @@ static const struct column link_columns[] = {
     {"TUNNELS UP", "status.tunnels_up", CELL_OF, false, NULL, "status.tunnels_total"},
     {"SEEN", "status.observed_at", CELL_AGE, false, NULL, NULL},
     {"REASON", "status.reason", CELL_TEXT, false, NULL, NULL},
+    {"KIND", "kind", CELL_TEXT, true, NULL, NULL},
+    {"RTT", "rtt_ms", CELL_MS, true, NULL, NULL},
+    {"MTU", "mtu", CELL_TEXT, true, NULL, NULL},
     {NULL, NULL, 0, false, NULL, NULL},
 };
 
@@ -43,18 +61,6 @@ static int add_answer(struct cli *c, struct strbuf *doc, const char *name, const
     return rc;
 }
 
-static int add_list(struct cli *c, struct strbuf *doc, const char *name, const char *path)
-{
-    struct json_object *list = NULL;
-    struct json_at items;
-    int rc = api_list(c, path, &list);
-    const struct json_at top = json_root(list);
-    if (!rc && json_find(&top, "items", &items))
-        strbuf_printf(doc, ",\"%s\":%s", name, json_plain(&items));
-    json_free(list);
-    return rc;
-}
-
 /* Everything that the page shows, as one document. */
 static int fetch(struct cli *c, struct json_object **out)
 {
@@ -63,8 +69,7 @@ static int fetch(struct cli *c, struct json_object **out)
     strbuf_puts(&doc, "{");
     int rc = add_answer(c, &doc, "controller", "/version");
     rc = rc ? rc : add_answer(c, &doc, "revisions", "/api/v1/revisions");
-    rc = rc ? rc : add_list(c, &doc, "gateways", "/api/v1/gateways");
-    rc = rc ? rc : add_list(c, &doc, "links", "/api/v1/links");
+    rc = rc ? rc : add_answer(c, &doc, "topology", "/api/v1/topology");
     strbuf_puts(&doc, "}");
     if (!rc && json_parse(strbuf_str(&doc), doc.len, SIZE_MAX, out, &e))
         rc = cli_fail(c, CLI_FAILED, "%s", e.text);
@@ -136,6 +141,23 @@ static int put_table(struct cli *c, const struct column *columns, const struct j
     return table_print(c, columns, items);
 }
 
+static int put_page(struct cli *c, const struct json_at *doc, const struct json_at *gateways,
+                    const struct json_at *links)
+{
+    struct json_at sites = json_root(NULL), connections = json_root(NULL);
+    (void)json_find(doc, "topology.sites", &sites);
+    (void)json_find(doc, "topology.connections", &connections);
+    int rc = names_learn(c, &noun_site, &sites);
+    rc = rc ? rc : names_learn(c, &noun_gateway, gateways);
+    rc = rc ? rc : put_table(c, connection_columns, &connections);
+    rc = rc ? rc : put_table(c, gateway_columns, gateways);
+    rc = rc ? rc : put_table(c, link_columns, links);
+    if (json_length(gateways) == 0)
+        strbuf_puts(&c->out, "\nNo gateway yet: hawserctl token create --site NAME prints what a "
+                             "machine needs.\n");
+    return rc;
+}
+
 int status_page(struct cli *c, unsigned *not_up)
 {
     struct json_object *parsed = NULL;
@@ -145,19 +167,15 @@ int status_page(struct cli *c, unsigned *not_up)
     if (rc)
         return rc;
     const struct json_at doc = json_root(parsed);
-    (void)json_find(&doc, "gateways", &gateways);
-    (void)json_find(&doc, "links", &links);
+    (void)json_find(&doc, "topology.gateways", &gateways);
+    (void)json_find(&doc, "topology.links", &links);
     struct tally g = count(&gateways), l = count(&links);
     *not_up = g.total - g.up + l.total - l.up + is_text(&doc, "revisions.held", "true");
     if (c->output == CLI_JSON) {
         rc = cli_put_json(c, &doc);
     } else {
         put_summary(c, &doc, &g, &l);
-        rc = put_table(c, gateway_columns, &gateways);
-        rc = rc ? rc : put_table(c, link_columns, &links);
-        if (json_length(&gateways) == 0)
-            strbuf_puts(&c->out, "\nNo gateway yet: hawserctl token create --site NAME prints "
-                                 "what a machine needs.\n");
+        rc = put_page(c, &doc, &gateways, &links);
     }
     json_free(parsed);
     return rc;
@@ -184,7 +202,7 @@ static const struct flag flags[] = {
 
 static const struct verb verbs[] = {
     {.name = "",
-     .summary = "Shows controller, gateways and links on one page",
+     .summary = "Shows controller, connections, gateways and links on one page",
      .example = "status --check",
      .flags = flags,
      .run = run},

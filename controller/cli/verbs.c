@@ -137,5 +137,7 @@ int verbs_run(struct cli *c, const struct noun *n, const struct verb *v, struct 
     }
     if (v->run)
         return v->run(c, n, v, a);
-    return v->shows == SHOWS_LIST ? run_list(c, n, v, a) : run_one(c, n, v, a);
+    /* What lies in one object is a short list without pages. */
+    return v->shows == SHOWS_LIST && v->arg == ARG_NONE ? run_list(c, n, v, a)
+                                                        : run_one(c, n, v, a);
 }

@@ -197,7 +197,9 @@ class Life(Running):
         self.assertIn(link["id"], self.ctl("link", "list", "-o", "wide").stdout)
         self.assertIn("gw-1", self.ctl("status").stdout)
         self.ctl("status", "--check", code=FAILED)
-        self.assertEqual(set(json.loads(self.ctl("status", "--json").stdout)), {"controller", "revisions", "gateways", "links"})
+        self.assertEqual(set(json.loads(self.ctl("status", "--json").stdout)), {"controller", "revisions", "topology"})
+        self.assertEqual(self.objects("link", "tunnels", name), [])
+        self.assertEqual(self.objects("gateway", "workers", "gw-1"), [])
 
     def test_2_tokens(self):
         text = self.ctl("token", "create", "--site", "branch", "--format", "token", "--expires-in", "2h").stdout
@@ -334,11 +336,15 @@ class Liar(http.server.BaseHTTPRequestHandler):
     gateway = {"id": "00000000-0000-4000-8000-000000000001", "name": EVIL, "site_id": "00000000-0000-4000-8000-000000000002", "state": EVIL,
                "status": {"state": EVIL, "reason": EVIL, "observed_at": EVIL, "age_seconds": None}, "endpoints": [{"address": EVIL, EVIL: EVIL}],
                "overlay": {"ipv4": EVIL, "ipv6": [EVIL]}, EVIL: EVIL}
+    topology = {"sites": [gateway], "gateways": [gateway], "links": [{**gateway, "gateway_a_id": EVIL, "gateway_b_id": gateway["id"]}],
+                "connections": [{"name": EVIL, "state": EVIL, "mtu": EVIL, "tunnels_up": EVIL, "tunnels_total": EVIL}]}
 
     def do_GET(self):
         status, body = 200, {"items": [self.gateway], "next_cursor": None}
         if self.path.startswith("/api/v1/gateways/"):
             body = self.gateway
+        elif self.path == "/api/v1/topology":
+            body = self.topology
         elif self.path == "/version":
             body = {"version": EVIL}
         elif self.path.startswith("/api/v1/revisions"):
