@@ -10,6 +10,7 @@
 #include "controller/http/server.h"
 #include "controller/http/static_files.h"
 #include "controller/push/hub.h"
+#include "controller/sizes/catalogue.h"
 #include "controller/store/api_token.h"
 #include "controller/store/overlay_pools.h"
 #include "controller/store/store.h"
@@ -75,6 +76,21 @@ static int check_pools(struct app *app, struct err *e)
     if (!rc)
         return store_commit(db, e);
     store_rollback(db);
+    return rc;
+}
+
+/* Numbers of tunnels may follow from another catalogue than the last start had. */
+static int load_catalogue(struct app *app, struct err *e)
+{
+    struct db *db;
+    bool changed = false;
+    int rc = change_begin(app, &db, e);
+    if (rc)
+        return rc;
+    rc = catalogue_load(db, &changed, e);
+    if (!rc && changed)
+        return change_commit(app, db, PUBLISH_AGENT, e);
+    change_abort(db);
     return rc;
 }
 
@@ -166,6 +182,8 @@ int app_start(struct app *app, struct err *e)
                  ? 0
                  : err_set(e, HW_ENOMEM, "out of memory");
     }
+    if (!rc)
+        rc = load_catalogue(app, e);
     if (!rc)
         rc = load_console(app, e);
     if (!rc)

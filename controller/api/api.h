@@ -4,9 +4,16 @@
 
 #include "controller/api/resource.h"
 
-extern const struct resource sites, gateways, connections, links, enrolment_tokens;
+extern const struct resource sites, gateways, connections, links, enrolment_tokens,
+    instance_sizes;
 
 int gateways_revoke(struct app *, struct http_request *, struct http_response *, struct err *);
+
+int instance_sizes_recommend(struct app *, struct http_request *, struct http_response *,
+                             struct err *);
+int size_figures_create(struct app *, struct http_request *, struct http_response *, struct err *);
+int size_figures_get(struct app *, struct http_request *, struct http_response *, struct err *);
+int size_figures_delete(struct app *, struct http_request *, struct http_response *, struct err *);
 
 int topology_get(struct app *, struct http_request *, struct http_response *, struct err *);
 int tunnels_list(struct app *, struct http_request *, struct http_response *, struct err *);

@@ -25,6 +25,7 @@ static int put_link(struct json_writer *w, const struct resource_context *c, con
     json_put_id(w, "gateway_a_id", &l->gateway_a_id);
     json_put_id(w, "gateway_b_id", &l->gateway_b_id);
     json_put_uint(w, "tunnels", l->tunnels);
+    json_put_str(w, "tunnels_reason", l->tunnels_reason);
     if (l->tunnels_override)
         json_put_uint(w, "tunnels_override", l->tunnels_override);
     else

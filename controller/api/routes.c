@@ -36,6 +36,15 @@ const struct http_route routes[] = {
     {HTTP_PEOPLE, HTTP_PATCH,  V1 "/links/{id}",                 ROLE_ADMIN,  resource_patch,          BODY, &links},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/links/{id}/tunnels",         ROLE_ADMIN,  tunnels_list,            0, NULL},
 
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/instance-sizes",             ROLE_ADMIN,  resource_list,           0, &instance_sizes},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/instance-sizes",             ROLE_ADMIN,  resource_create,         BODY, &instance_sizes},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/instance-sizes/recommend",   ROLE_ADMIN,  instance_sizes_recommend, 0, NULL},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/instance-sizes/{id}",        ROLE_ADMIN,  resource_get,            0, &instance_sizes},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/instance-sizes/{id}",        ROLE_ADMIN,  resource_delete,         0, &instance_sizes},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/instance-sizes/{id}/figures", ROLE_ADMIN, size_figures_create,     BODY, NULL},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/instance-sizes/{id}/figures/{figure_id}", ROLE_ADMIN, size_figures_get, 0, NULL},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/instance-sizes/{id}/figures/{figure_id}", ROLE_ADMIN, size_figures_delete, 0, NULL},
+
     {HTTP_PEOPLE, HTTP_GET,    V1 "/telemetry",                  ROLE_ADMIN,  telemetry_get,           0, NULL},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/topology",                   ROLE_ADMIN,  topology_get,            0, NULL},
 

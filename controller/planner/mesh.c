@@ -43,6 +43,12 @@ static const struct topo_link *find_existing(const struct builder *b, const stru
     return hit ? *hit : NULL;
 }
 
+static struct tunnel_end tunnel_end(const struct topo_gateway *g)
+{
+    return (struct tunnel_end){
+        .name = g->name, .size = g->size, .vcpus = g->vcpus, .workers = g->workers};
+}
+
 /* Adds the link between two gateways. Its port offset is known already when the link is; new ones
  * get theirs when all old ones have taken their ports. */
 static int add_link(struct builder *b, const struct topo_connection *c, enum link_kind kind,
@@ -78,8 +84,9 @@ static int add_link(struct builder *b, const struct topo_connection *c, enum lin
                                     .enabled = (!c || c->enabled) && (!old || old->enabled),
                                     .port_offset = old ? old->port_offset : 0,
                                     .created = !old};
-    l->plan.tunnels = tunnel_set_count(old ? old->tunnels_override : 0, c ? c->tunnels : 0,
-                                       a->workers, z->workers);
+    struct tunnel_end end_a = tunnel_end(a), end_z = tunnel_end(z);
+    l->plan.tunnels = tunnel_set_count(old ? old->tunnels_override : 0, c ? c->tunnels : 0, &end_a,
+                                       &end_z, l->plan.tunnels_reason);
     l->interval_ms = c ? c->liveness_interval_ms : TOPOLOGY_INTERVAL_DEFAULT;
     if (old) {
         tunnel_set_occupy(&b->loads[ga], l->plan.port_offset, l->plan.tunnels);

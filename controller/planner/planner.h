@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "controller/planner/topology.h"
+#include "controller/planner/tunnel_set.h"
 
 enum planned_link_state {
     PLANNED_LINK_READY,   /* stands in both configs (disabled ones with enabled = false) */
@@ -25,10 +26,11 @@ struct planned_link {
     struct hw_id connection_id; /* all zero: bypass */
     enum link_kind kind;
     struct hw_id gateway_a,
-        gateway_b;        /* a is of the connection's site_a; in a bypass the lower id */
-    bool enabled;         /* the connection's and its own */
-    unsigned tunnels;     /* 1–50 */
-    unsigned port_offset; /* 0–49 */
+        gateway_b;    /* a is of the connection's site_a; in a bypass the lower id */
+    bool enabled;     /* the connection's and its own */
+    unsigned tunnels; /* 1–50 */
+    char tunnels_reason[TUNNEL_REASON_MAX];
+    unsigned port_offset;               /* 0–49 */
     struct ipaddr address_a, address_b; /* what the other end sends to; family 0 unless READY */
     enum planned_link_state state;
     char reason[PLANNED_REASON_MAX]; /* "" unless REFUSED */

@@ -47,6 +47,8 @@ struct topo_gateway {
     enum topo_gateway_state state;
     uint16_t port_base;
     unsigned weight;                  /* 1–1000 */
+    char size[HW_NAME_MAX + 1];       /* instance size; "" not known */
+    unsigned vcpus;                   /* of that size at its site's provider; 0: not known */
     unsigned workers;                 /* of its dataplane, from the last report; 0: not known */
     struct ipaddr overlay4, overlay6; /* family 0: not allocated yet */
     struct topo_endpoint endpoints[HW_ENDPOINTS_MAX];

@@ -78,6 +78,8 @@ static void take_plan(const struct planned_link *l, struct store_link *row)
     row->gateway_a_id = l->gateway_a;
     row->gateway_b_id = l->gateway_b;
     row->tunnels = l->tunnels;
+    _Static_assert(sizeof row->tunnels_reason >= TUNNEL_REASON_MAX, "a reason fits");
+    memcpy(row->tunnels_reason, l->tunnels_reason, TUNNEL_REASON_MAX);
     row->port_offset = l->port_offset;
     row->address_a = l->address_a;
     row->address_b = l->address_b;
@@ -89,7 +91,9 @@ static bool row_differs(const struct planned_link *l, const struct store_link *r
 {
     return row->tunnels != l->tunnels || row->port_offset != l->port_offset ||
            !ipaddr_equal(&row->address_a, &l->address_a) ||
-           !ipaddr_equal(&row->address_b, &l->address_b) || strcmp(row->refusal, l->reason) != 0;
+           !ipaddr_equal(&row->address_b, &l->address_b) ||
+           strcmp(row->tunnels_reason, l->tunnels_reason) != 0 ||
+           strcmp(row->refusal, l->reason) != 0;
 }
 
 static bool planned(const struct plan *p, const struct hw_id *id)

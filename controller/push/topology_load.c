@@ -5,6 +5,7 @@
 #include "controller/store/connection.h"
 #include "controller/store/domain.h"
 #include "controller/store/gateway.h"
+#include "controller/store/size.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +112,33 @@ static int take_gateway(const struct store_gateway *g, struct topo_gateway *out,
                                  .overlay4 = g->overlay4,
                                  .overlay6 = g->overlay6};
     memcpy(out->name, g->name, sizeof out->name);
+    memcpy(out->size, g->size, sizeof out->size);
     return load_endpoints(g, out, e);
+}
+
+static const char *provider_of(const struct loaded_topology *t, const struct hw_id *site_id)
+{
+    for (size_t i = 0; i < t->topology.n_sites; i++)
+        if (id_equal(&t->site_rows[i].id, site_id))
+            return t->site_rows[i].provider;
+    return "";
+}
+
+/* A gateway's size is the one of that name at its site's provider. */
+static int load_sizes(struct db *db, struct loaded_topology *t, struct err *e)
+{
+    struct store_size *sizes = NULL;
+    size_t n = 0;
+    int rc = store_size_all(db, &sizes, &n, e);
+    for (size_t i = 0; !rc && i < t->topology.n_gateways; i++) {
+        struct topo_gateway *g = &t->gateways[i];
+        const char *provider = provider_of(t, &g->site_id);
+        for (size_t k = 0; k < n && g->size[0] && !g->vcpus; k++)
+            if (strcmp(sizes[k].size, g->size) == 0 && strcmp(sizes[k].provider, provider) == 0)
+                g->vcpus = sizes[k].vcpus;
+    }
+    free(sizes);
+    return rc;
 }
 
 static int load_gateways(struct db *db, struct loaded_topology *t, struct err *e)
@@ -221,6 +248,8 @@ int topology_load(struct db *db, struct loaded_topology *out, struct err *e)
         rc = load_sites(db, &t, e);
     if (!rc)
         rc = load_gateways(db, &t, e);
+    if (!rc)
+        rc = load_sizes(db, &t, e);
     if (!rc)
         rc = load_connections(db, &t, e);
     if (!rc)

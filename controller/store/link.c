@@ -4,7 +4,7 @@
 
 #define COLUMNS                                                                                    \
     "id, connection_id, kind, gateway_a_id, gateway_b_id, tunnels, tunnels_override, port_offset," \
-    " enabled, address_a, address_b, refusal, created_at, updated_at, revision"
+    " enabled, address_a, address_b, refusal, tunnels_reason, created_at, updated_at, revision"
 
 const char *link_kind_name(enum link_kind k)
 {
@@ -29,6 +29,7 @@ static void read_link(struct stmt *q, struct store_link *l)
     col_ip(q, &l->address_a);
     col_ip(q, &l->address_b);
     col_text(q, l->refusal, sizeof l->refusal);
+    col_text(q, l->tunnels_reason, sizeof l->tunnels_reason);
     col_common(q, &l->common);
 }
 
@@ -45,13 +46,14 @@ static void bind_fields(struct stmt *q, struct store_link *l)
     stmt_ip(q, &l->address_a);
     stmt_ip(q, &l->address_b);
     stmt_text(q, l->refusal);
+    stmt_text(q, l->tunnels_reason);
     stmt_common(q, &l->common);
 }
 
 int store_link_insert(struct db *db, struct store_link *l, struct err *e)
 {
     struct stmt q = stmt_get(db, "INSERT INTO links (" COLUMNS ")"
-                                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     stmt_id(&q, &l->id);
     bind_fields(&q, l);
     return stmt_run(&q, NULL, e);
@@ -63,7 +65,8 @@ int store_link_update(struct db *db, struct store_link *l, struct err *e)
     struct stmt q =
         stmt_get(db, "UPDATE links SET connection_id = ?, kind = ?, gateway_a_id = ?,"
                      " gateway_b_id = ?, tunnels = ?, tunnels_override = ?, port_offset = ?,"
-                     " enabled = ?, address_a = ?, address_b = ?, refusal = ?, created_at = ?,"
+                     " enabled = ?, address_a = ?, address_b = ?, refusal = ?,"
+                     " tunnels_reason = ?, created_at = ?,"
                      " updated_at = ?, revision = ? WHERE id = ?");
     bind_fields(&q, l);
     stmt_id(&q, &l->id);

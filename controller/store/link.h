@@ -14,10 +14,11 @@ struct store_link {
     struct hw_id connection_id; /* zero for bypass */
     enum link_kind kind;
     struct hw_id gateway_a_id,
-        gateway_b_id;          /* of the connection's site a and b; bypass: lower id first */
-    unsigned tunnels;          /* planned, with the override taken in */
-    unsigned tunnels_override; /* 0: none */
-    unsigned port_offset;      /* 0–49; kept for the link's life */
+        gateway_b_id; /* of the connection's site a and b; bypass: lower id first */
+    unsigned tunnels; /* planned, with the override taken in */
+    char tunnels_reason[HW_TEXT_MAX + 1]; /* which rule gave their number */
+    unsigned tunnels_override;            /* 0: none */
+    unsigned port_offset;                 /* 0–49; kept for the link's life */
     bool enabled; /* by the operator; a disabled connection disables its links besides */
     struct ipaddr address_a,
         address_b;                 /* planned outer addresses; family 0 when the plan found none */

@@ -40,3 +40,6 @@ CREATE TABLE size_figures (
     created_at     INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX size_figures_size ON size_figures (size_id, published, position);
+
+-- Which rule gave a link's number of tunnels, in words.
+ALTER TABLE links ADD COLUMN tunnels_reason TEXT NOT NULL DEFAULT '';

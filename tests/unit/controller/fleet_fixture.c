@@ -212,6 +212,8 @@ static void read_gateway(struct fixture *f, const struct json_at *at)
         g->state = strcmp(state, "pending") == 0 ? TOPO_GATEWAY_PENDING : TOPO_GATEWAY_REVOKED;
     g->weight = number_of(at, "weight", 100);
     g->workers = number_of(at, "workers", 0);
+    g->vcpus = number_of(at, "vcpus", 0);
+    (void)snprintf(g->size, sizeof g->size, "%s", text_of(at, "size", ""));
     g->port_base = (uint16_t)number_of(at, "port_base", HW_PORT_BASE_DEFAULT);
 }
 

@@ -515,19 +515,42 @@ static void test_tunnels(void)
 {
     struct fixture *f = two_gateways("10.1.0.1", "10.9.0.1");
     static const struct {
-        unsigned workers_a, workers_b, connection, link, tunnels;
-    } cases[] = {{0, 0, 0, 0, 8},   {2, 16, 0, 0, 16}, {64, 2, 0, 0, 50}, {4, 4, 1, 0, 1},
-                 {4, 4, 50, 0, 50}, {4, 4, 20, 3, 3},  {4, 12, 0, 0, 12}};
+        unsigned vcpus_a, workers_a, vcpus_b, workers_b, connection, link, tunnels;
+        const char *reason;
+    } cases[] = {
+        {0, 0, 0, 0, 0, 0, 8, "default 8: size of gw-a is not known"},
+        {0, 2, 0, 16, 0, 0, 16, "16 workers of gw-b"},
+        {0, 64, 0, 2, 0, 0, 50, "64 workers of gw-a, at most 50"},
+        {0, 4, 0, 4, 1, 0, 1, "set on the connection"},
+        {16, 4, 16, 4, 50, 0, 50, "set on the connection"},
+        {16, 4, 16, 4, 20, 3, 3, "set on the link"},
+        {2, 0, 2, 0, 0, 0, 4, "2 x 2 vCPUs of size-a"},
+        {16, 0, 72, 0, 0, 0, 32, "2 x 16 vCPUs of size-a"},
+        {72, 0, 16, 0, 0, 0, 32, "2 x 16 vCPUs of size-b"},
+        {16, 16, 72, 64, 0, 0, 50, "64 workers of gw-b, at most 50"},
+        {36, 0, 72, 0, 0, 0, 50, "2 x 36 vCPUs of size-a, at most 50"},
+        {1, 1, 1, 1, 0, 0, 2, "2 x 1 vCPU of size-a"},
+        {2, 4, 2, 4, 0, 0, 4, "2 x 2 vCPUs of size-a"},
+        {2, 6, 2, 4, 0, 0, 6, "6 workers of gw-a"},
+        {16, 0, 0, 0, 0, 0, 8, "default 8: size of gw-b is not known"},
+    };
     struct plan p = make_plan(f);
     fixture_keep(f, &p);
     plan_done(&p);
+    for (size_t i = 0; i < 2; i++) {
+        (void)snprintf(f->gateways[i].name, sizeof f->gateways[i].name, "gw-%c", "ab"[i]);
+        (void)snprintf(f->gateways[i].size, sizeof f->gateways[i].size, "size-%c", "ab"[i]);
+    }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        f->gateways[0].vcpus = cases[i].vcpus_a;
+        f->gateways[1].vcpus = cases[i].vcpus_b;
         f->gateways[0].workers = cases[i].workers_a;
         f->gateways[1].workers = cases[i].workers_b;
         f->connections[0].tunnels = cases[i].connection;
         f->links[0].tunnels_override = cases[i].link;
         p = make_plan(f);
         CU_ASSERT_EQUAL(p.links[0].tunnels, cases[i].tunnels);
+        CU_ASSERT_STRING_EQUAL(p.links[0].tunnels_reason, cases[i].reason);
         CU_ASSERT_EQUAL(p.gateways[0].config.links[0].tunnels, cases[i].tunnels);
         CU_ASSERT_EQUAL(p.gateways[1].config.links[0].tunnels, cases[i].tunnels);
         plan_done(&p);

@@ -21,9 +21,9 @@ static void put_link(struct strbuf *b, const struct fixture *f, const struct pla
         if (id_equal(&f->gateways[i].id, &l->gateway_b))
             names[1] = f->gateways[i].name;
     }
-    strbuf_printf(b, "%s %s %s - %s %s%s tunnels=%u offset=%u %s - %s%s%s\n", id_text(&l->id, id),
-                  kinds[l->kind], names[0], names[1], states[l->state],
-                  l->enabled ? "" : " disabled", l->tunnels, l->port_offset,
+    strbuf_printf(b, "%s %s %s - %s %s%s tunnels=%u (%s) offset=%u %s - %s%s%s\n",
+                  id_text(&l->id, id), kinds[l->kind], names[0], names[1], states[l->state],
+                  l->enabled ? "" : " disabled", l->tunnels, l->tunnels_reason, l->port_offset,
                   ipaddr_text(&l->address_a, a), ipaddr_text(&l->address_b, z),
                   l->reason[0] ? " " : "", l->reason);
 }
@@ -132,6 +132,10 @@ static void test_two_transits(void)
 {
     compare("two-transits");
 }
+static void test_sizes(void)
+{
+    compare("sizes");
+}
 static void test_domains(void)
 {
     compare("domains");
@@ -153,6 +157,7 @@ int main(void)
                            {"domains over one transit", test_domains},
                            {"pending, revoked, disabled, refused", test_states},
                            {"public addresses and translation", test_nat},
+                           {"numbers of tunnels from sizes", test_sizes},
                            CU_TEST_INFO_NULL};
     return suite_run("golden plans", tests);
 }
