@@ -1,5 +1,6 @@
 #include "common/strbuf.h"
 #include "controller/api/api.h"
+#include "controller/api/metrics_fleet.h"
 #include "controller/app.h"
 #include "controller/http/server.h"
 #include "controller/store/store.h"
@@ -49,19 +50,27 @@ static void put_listeners(struct strbuf *b, struct http_server *server)
 
 int metrics_get(struct app *app, struct http_request *req, struct http_response *res, struct err *e)
 {
-    struct strbuf b = STRBUF_INIT;
+    struct strbuf b = STRBUF_INIT, fleet = STRBUF_INIT;
     struct db *db;
     (void)req;
     int rc = store_read(app->store, &db, e);
     if (rc)
         return rc;
     uint64_t revision = store_revision(db);
+    rc = metrics_put_fleet(&fleet, app, db, e);
     store_read_end(db);
+    if (rc) {
+        strbuf_done(&fleet);
+        return rc;
+    }
     put_head(&b, "hawser_build_info", "gauge", "Version of the controller");
     strbuf_printf(&b, "hawser_build_info{version=\"%s\"} 1\n", HAWSER_VERSION);
     put_head(&b, "hawser_controller_revision", "gauge", "Global revision");
     strbuf_printf(&b, "hawser_controller_revision %llu\n", (unsigned long long)revision);
     put_listeners(&b, app->server);
+    strbuf_add(&b, strbuf_str(&fleet), fleet.len);
+    b.failed |= fleet.failed;
+    strbuf_done(&fleet);
     size_t len = b.len;
     http_response_take(res, 200, CONTENT_TYPE, strbuf_take(&b), len);
     return 0;

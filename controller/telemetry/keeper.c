@@ -76,7 +76,8 @@ static int roll_step(struct db *db, const struct hw_id *gateway, enum keeper_ste
     int64_t seconds = keeper_rules[step].seconds, until, at, end = *ready - *ready % seconds;
     unsigned finer = keeper_rules[step - 1].seconds, n = 0;
     int rc = store_telemetry_rolled_get(db, gateway, (unsigned)seconds, &until, e);
-    if (until > end + seconds + GRACE_S) /* the clock was set back */
+    bool set_back = until > end + seconds + GRACE_S; /* the clock was */
+    if (set_back)
         until = end;
     int64_t begin = until;
     while (!rc && until < end && n < max - *done) {
@@ -92,7 +93,7 @@ static int roll_step(struct db *db, const struct hw_id *gateway, enum keeper_ste
         n++;
     }
     /* A gateway that is silent costs no writing. */
-    if (!rc && n && until != begin)
+    if (!rc && (set_back || (n && until != begin)))
         rc = store_telemetry_rolled_set(db, gateway, (unsigned)seconds, until, e);
     *done += n;
     *ready = until;

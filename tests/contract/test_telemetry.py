@@ -2,9 +2,11 @@
 /metrics: figures, gaps, refusals. The answers are judged by the OpenAPI document, /metrics by promtool."""
 import csv
 import io
+import subprocess
 import time
 import uuid
 
+from controller import request
 from openapi import Document
 from test_agent_api import Base as AgentBase
 
@@ -223,6 +225,40 @@ class Views(Base):
         self.change(f"connections/{got['connections'][0]['id']}", enabled=False)
         got = self.ok("topology")
         self.assertEqual((got["connections"][0]["state"], got["links"][0]["status"]["state"]), ("disabled", "disabled"))
+
+
+class Metrics(Base):
+    def scrape(self):
+        text = request(self.controller.port, self.controller.web_context(), "GET", "/metrics", None,
+                       {"Authorization": f"Bearer {self.controller.token}"}).body.decode()
+        judged = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=30)
+        self.assertEqual((judged.returncode, judged.stdout, judged.stderr), (0, "", ""))
+        return dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+
+    def test_metrics(self):
+        self.scrape()
+        agents, link = self.pair()
+        got = self.scrape()
+        self.assertEqual(got['hawser_gateway_state{gateway="gw-a1",state="unknown"}'], "1")
+        self.assertNotIn('hawser_agent_last_contact_timestamp_seconds{gateway="gw-a1"}', got)
+        self.report(agents[0], link, 1000, dataplane={"connected": True, "boot_id": self.boot, "version": "0.1.0", "workers": 2,
+                                                      "provider": None, "features": []}, agent_version='0.1.0"\\\n')
+        got = self.scrape()
+        self.assertLess(abs(int(got['hawser_agent_last_contact_timestamp_seconds{gateway="gw-a1"}']) - time.time()), 10)
+        of_tunnel = '{gateway="gw-a1",link="gw-a1--gw-t1",tunnel="1"}'
+        for name, value in (("tx_bytes_total", "1000"), ("wire_tx_bytes_total", "2000"), ("rtt_seconds", "0.000250"),
+                            ("lost_probes_total", "0"), ("tx_packets_total", "10")):
+            self.assertEqual(got[f"hawser_tunnel_{name}{of_tunnel}"], value, name)
+        for name, value in (('hawser_gateway_info{gateway="gw-a1",site="a",size="",agent_version="0.1.0___"}', "1"),
+                            ('hawser_gateway_state{gateway="gw-a1",state="up"}', "1"), ('hawser_gateway_state{gateway="gw-a1",state="down"}', "0"),
+                            ('hawser_link_state{link="gw-a1--gw-t1",state="up"}', "1"),
+                            ('hawser_link_tunnels{gateway="gw-a1",link="gw-a1--gw-t1",state="up"}', "2"),
+                            ('hawser_path_mtu_bytes{gateway="gw-a1",link="gw-a1--gw-t1",scope="tunnel"}', "1438"),
+                            ('hawser_drops_total{gateway="gw-a1",reason="no_route"}', "10"),
+                            ('hawser_cpu_busy_ratio{gateway="gw-a1",core="0",role="worker"}', "0.5"),
+                            ('hawser_conntrack_entries{gateway="gw-a1"}', "12"),
+                            ('hawser_agent_config_revision{gateway="gw-a1",kind="in_force"}', "0")):
+            self.assertEqual(got[name], value, name)
 
 
 if __name__ == "__main__":
