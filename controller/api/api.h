@@ -4,10 +4,10 @@
 
 #include "controller/api/resource.h"
 
-extern const struct resource sites, gateways, connections, links, enrolment_tokens,
-    instance_sizes;
+extern const struct resource sites, gateways, connections, links, enrolment_tokens, instance_sizes;
 
 int gateways_revoke(struct app *, struct http_request *, struct http_response *, struct err *);
+int openings_list(struct app *, struct http_request *, struct http_response *, struct err *);
 
 int instance_sizes_recommend(struct app *, struct http_request *, struct http_response *,
                              struct err *);

@@ -27,6 +27,7 @@ const struct http_route routes[] = {
 
     RESOURCE("/gateways", gateways),
     {HTTP_PEOPLE, HTTP_POST,   V1 "/gateways/{id}/revoke",       ROLE_ADMIN,  gateways_revoke,         SMALL, &gateways},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}/openings",     ROLE_ADMIN,  openings_list,           0, NULL},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/gateways/{id}/workers",      ROLE_ADMIN,  workers_list,            0, NULL},
 
     RESOURCE("/connections", connections),
