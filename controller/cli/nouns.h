@@ -5,7 +5,7 @@
 #include "controller/cli/noun.h"
 
 extern const struct noun noun_connection, noun_gateway, noun_link, noun_revision, noun_site,
-    noun_telemetry, noun_token;
+    noun_size, noun_telemetry, noun_token;
 
 /* NULL-terminated, in the order of the help. */
 extern const struct noun *const nouns[];

@@ -247,6 +247,22 @@ class Life(Running):
         self.ctl("telemetry", "get", "--object", "worker/gw-m/x", "--metric", "busy_ratio", code=USAGE)
         self.ctl("telemetry", "get", "--object", "gateway/gw-m", "--metric", "beauty", code=USAGE)
 
+    def test_4_sizes(self):
+        catalogue = self.objects("size", "list")
+        self.assertEqual({s["provider"] for s in self.objects("size", "list", "--provider", "aws")}, {"aws"})
+        some = next(s for s in catalogue if s["provider"] == "aws")
+        self.assertEqual(self.objects("size", "show", some["size"])["id"], some["id"])
+        self.ctl("size", "delete", f"aws/{some['size']}", code=CONFLICT)
+        self.ctl("size", "create", "--provider", "onprem", "--size", "box", "--vcpus", 8, "--memory-bytes", 1 << 34)
+        figure = self.objects("size", "add-figure", "onprem/box", "--throughput-bps", "9.4e9", "--mtu", 8900, "--gro", "--method", "iperf3, 32 streams")
+        self.assertEqual((figure["throughput_bps"], figure["gro"], figure["method"]), (9.4e9, True, "iperf3, 32 streams"))
+        answer = self.ctl("size", "recommend", "--gbps", 5, "--mtu", 8900, "--provider", "onprem").stdout
+        self.assertRegex(answer, r"(?s)\APROVIDER .*\nonprem +box .*\n\n\S")
+        self.ctl("size", "delete-figure", "onprem/box", "1", code=USAGE)
+        self.ctl("size", "delete-figure", "onprem/box", figure["id"])
+        self.ctl("size", "delete", "onprem/box")
+        self.ctl("size", "show", "onprem/box", code=NOT_FOUND)
+
     def test_5_all_pages(self):
         """More sites than a page has at most need not be made: pages of the default size are asked for by hand."""
         with contextlib.closing(Client(self.controller.port, self.controller.web_context())) as client:

@@ -327,7 +327,7 @@ def up(options, stay=False, keep=False):
     topology = Topology(options.topology)
     for name, what in options.hops.items():
         routers.router(topology, name)
-        routers.check(**what)
+        routers.check(**{"mtu": None, "icmp": None, **what})
     lock_fd = lifetime.take_lock()
     try:
         if lifetime.leftovers():
