@@ -38,7 +38,7 @@ def outcomes(text):
     found = []
     for line in text.splitlines():
         point = POINT.match(line)
-        if point and not point[1]:
+        if point and not point[1] and not point[4]:
             found.append([point[2] == "ok", point[3], 0.0, []])
         elif found:
             found[-1][3].append(line)

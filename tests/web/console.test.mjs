@@ -41,6 +41,12 @@ test('every page shows itself and its objects', visit(async (page) => {
     [`/connections/${connections.items[0].id}`, connections.items[0].name, 'AES|aes-256-gcm'], [`/links/${links.items[0].id}`, 'gw-', 'of 8 up'],
     ['/enrolment', 'Enrolment', 'Make token'], ['/create', 'Join two sites', 'First site'],
   ]
+  const served = (await api(page, 'GET', '/api/v1/openapi.json')).paths
+  if (served['/api/v1/instance-sizes']) pages.push(['/instance-sizes', 'Instance sizes', 'AWS'])
+  if (served['/api/v1/telemetry']) pages.push([`/gateways/${nodes['gw-t1'].gateway_id}?tab=charts&range=5m`, 'gw-t1', 'Goodput'])
+  if (served['/api/v1/gateways/{id}/workers']) pages.push([`/gateways/${nodes['gw-t1'].gateway_id}?tab=workers`, 'gw-t1', 'Worker'])
+  if (served['/api/v1/gateways/{id}/openings']) pages.push([`/gateways/${nodes['gw-t1'].gateway_id}?tab=openings`, 'gw-t1', '4510'])
+  if (served['/api/v1/diagnostics/trace-path']) pages.push(['/diagnostics', 'Diagnostics', 'Asked before'])
   for (const [path, title, text] of pages) {
     await page.goto(url + path)
     await page.getByRole('heading', { level: 1, name: title }).waitFor()

@@ -13,12 +13,16 @@ for (const theme of ['light', 'dark']) {
   await page.getByLabel('API token').waitFor()
   await page.screenshot({ path: `${folder}/sign-in-${theme}.png` })
   await signIn(page)
+  await page.mouse.move(0, 0)
   const nodes = state().nodes
+  const served = (await api(page, 'GET', '/api/v1/openapi.json')).paths
   const first = async (kind) => (await api(page, 'GET', `/api/v1/${kind}`)).items[0].id
   const pages = {
     dashboard: '/', topology: '/topology', sites: '/sites', gateways: '/gateways', gateway: `/gateways/${nodes['gw-t1'].gateway_id}`,
-    charts: `/gateways/${nodes['gw-t1'].gateway_id}?tab=charts&range=15m`, connections: '/connections', connection: `/connections/${await first('connections')}`, link: `/links/${await first('links')}`,
+    charts: `/gateways/${nodes['gw-t1'].gateway_id}?tab=charts&range=5m`, connections: '/connections', connection: `/connections/${await first('connections')}`, link: `/links/${await first('links')}?range=5m`,
     enrolment: '/enrolment', create: '/create',
+    ...(served['/api/v1/instance-sizes'] ? { 'instance-sizes': '/instance-sizes' } : {}),
+    ...(served['/api/v1/diagnostics/trace-path'] ? { diagnostics: '/diagnostics' } : {}),
   }
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(url + path)

@@ -11,6 +11,7 @@ import { Card, Empty, PageHead, ProblemBox } from '../parts/messages'
 import { Table } from '../parts/table'
 import { TokenLines } from '../parts/token-lines'
 import { useQuery } from '../shell/location'
+import { useSizeNames } from './instance-sizes'
 
 const lives = [3600, 86400, 7 * 86400, 30 * 86400]
 
@@ -38,7 +39,7 @@ function NewToken({ sites, made }: { sites: Site[]; made: (t: EnrolmentTokenCrea
         <div class="fields">
           <Choose label="Site" name="site_id" value={body.site_id} set={setSite} problem={problem} options={sites.map((s) => ({ value: s.id, text: s.name }))} help="Who enrols with it becomes a gateway of this site" />
           <Text label="Gateway name" name="gateway_name" value={name} set={setName} problem={problem} placeholder="any" help="Only this gateway may enrol; empty: the machine says its name" />
-          <Text label="Size" name="size" value={size} set={setSize} problem={problem} placeholder="c6in.8xlarge" help="The machine's instance size; may be empty" />
+          <Text label="Size" name="size" value={size} set={setSize} problem={problem} placeholder="c6in.8xlarge" options={useSizeNames()} help="The machine's instance size; may be empty" />
           <Choose label="Ends" name="expires_in_seconds" value={life} set={setLife} problem={problem} options={lives.map((s) => ({ value: String(s), text: `in ${age(s)}` }))} help="Nobody enrols with it afterwards" />
           {!name.trim() && <Text label="Uses" name="max_uses" type="number" value={uses} set={setUses} problem={problem} help="How many machines may enrol with it" />}
         </div>

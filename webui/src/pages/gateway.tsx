@@ -15,6 +15,7 @@ import { Table } from '../parts/table'
 import { navigate, useQuery } from '../shell/location'
 import type { PageProps } from '.'
 import { staleAfter } from './gateways'
+import { useSizeNames } from './instance-sizes'
 import { linkColumns } from './links'
 
 function EditGateway({ gateway, done }: { gateway: Gateway; done: () => void }) {
@@ -38,7 +39,7 @@ function EditGateway({ gateway, done }: { gateway: Gateway; done: () => void }) 
       }}>
         <div class="fields">
           <Text {...of('name')} label="Name" required help="Lower-case letters, digits and hyphens" />
-          <Text {...of('size')} label="Size" placeholder="c6in.8xlarge" help="The machine's instance size; may be empty" />
+          <Text {...of('size')} label="Size" placeholder="c6in.8xlarge" options={useSizeNames()} help="The machine's instance size; may be empty" />
           <Text {...of('weight')} label="Weight" type="number" help="Share of the site's flows, in relation to its other gateways" />
           <Text {...of('port_base')} label="First port" type="number" help="UDP from here to 49 above, TCP this one. Changing it keys its links anew" />
         </div>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { get } from '../api/client'
+import { get, serves } from '../api/client'
 import { rate } from '../api/format'
 import { useList } from '../api/live'
 import type { InstanceSize, Recommendation } from '../api/types'
@@ -12,6 +12,12 @@ type Figure = InstanceSize['figures'][number]
 
 /** What a size does with encryption on; a figure that is no rate says nothing here. */
 const best = (s: InstanceSize) => s.figures.filter((f) => f.throughput_bps != null && f.encryption !== 'none').sort((a, b) => b.throughput_bps! - a.throughput_bps!)[0]
+
+/** For forms that ask for a size; any other text is taken too. */
+export function useSizeNames(): string[] {
+  const sizes = useList<InstanceSize>(serves('/instance-sizes') ? '/api/v1/instance-sizes' : null, Infinity)
+  return [...new Set((sizes.data ?? []).map((s) => s.size))].sort()
+}
 
 const gib = (b: number | null) => (b == null ? null : Math.round(b / 2 ** 30))
 

@@ -5,7 +5,7 @@ import { useQuery } from '../shell/location'
 import { Chart, type Line } from './chart'
 import { ProblemBox } from './messages'
 
-const ranges = ['15m', '1h', '6h', '24h', '7d', '30d']
+const ranges = ['5m', '15m', '1h', '6h', '24h', '7d', '30d']
 
 interface Spec {
   title: string
@@ -42,7 +42,7 @@ export function Charts({ object, charts }: { object: string; charts: (kind: stri
   const [kind, setKind] = useQuery('rates', 'goodput')
   const specs = charts(kind)
   const metrics = [...new Set(specs.flatMap((s) => s.lines.map((l) => l.metric)))]
-  const telemetry = useGet<Telemetry>(`/api/v1/telemetry?object=${object}&metric=${metrics.join(',')}&range=${range}`, range === '15m' || range === '1h' ? 10_000 : 60_000)
+  const telemetry = useGet<Telemetry>(`/api/v1/telemetry?object=${object}&metric=${metrics.join(',')}&range=${range}`, ['5m', '15m', '1h'].includes(range) ? 10_000 : 60_000)
   return (
     <div class="stack">
       <div class="row">
