@@ -42,7 +42,7 @@ test('every page shows itself and its objects', visit(async (page) => {
     ['/enrolment', 'Enrolment', 'Make token'], ['/create', 'Join two sites', 'First site'],
   ]
   const served = (await api(page, 'GET', '/api/v1/openapi.json')).paths
-  if (served['/api/v1/instance-sizes']) pages.push(['/instance-sizes', 'Instance sizes', 'AWS'])
+  if (served['/api/v1/instance-sizes']) pages.push(['/instance-sizes', 'Instance sizes', 'Highest figure'])
   if (served['/api/v1/telemetry']) pages.push([`/gateways/${nodes['gw-t1'].gateway_id}?tab=charts&range=5m`, 'gw-t1', 'Goodput'])
   if (served['/api/v1/gateways/{id}/workers']) pages.push([`/gateways/${nodes['gw-t1'].gateway_id}?tab=workers`, 'gw-t1', 'Worker'])
   if (served['/api/v1/gateways/{id}/openings']) pages.push([`/gateways/${nodes['gw-t1'].gateway_id}?tab=openings`, 'gw-t1', '4510'])

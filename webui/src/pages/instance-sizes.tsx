@@ -64,7 +64,7 @@ function Recommend() {
 
 function Figures({ size, close }: { size: InstanceSize; close: () => void }) {
   return (
-    <Card title={`Figures of ${size.size}, as published`} extra={<button type="button" class="small" onClick={close}>Close</button>} pad={false}>
+    <Card title={`Figures of ${size.size}, as their sources print them`} extra={<button type="button" class="small" onClick={close}>Close</button>} pad={false}>
       <div class="table-scroll">
         <table aria-label={`figures of ${size.size}`}>
           <thead><tr><th>Figure</th><th>Of</th><th>Origin</th><th>Source</th><th>Note</th></tr></thead>
@@ -85,14 +85,14 @@ export function InstanceSizesPage() {
       <div class="stack">
         <Recommend />
         {shown && <Figures size={shown} close={() => setOpen(undefined)} />}
-        <Table name="instance sizes" rows={sizes.data} problem={sizes.problem} rowKey={(s) => s.id} sort="provider"
+        <Table name="instance sizes" rows={sizes.data} problem={sizes.problem} rowKey={(s) => `${s.provider} ${s.size}`} sort="provider"
           columns={[
             { id: 'provider', title: 'Provider', value: (s) => providerName(s.provider) },
             { id: 'size', title: 'Size', value: (s) => s.size },
             { id: 'vcpus', title: 'vCPUs', num: true, value: (s) => s.vcpus },
             { id: 'memory', title: 'Memory GiB', num: true, value: (s) => gib(s.memory_bytes) },
             { id: 'nic', title: 'NIC Gbit/s', num: true, value: (s) => (s.nic_bps == null ? null : s.nic_bps / 1e9) },
-            { id: 'best', title: 'Highest encrypted', num: true, value: (s) => best(s)?.throughput_bps, show: (s) => { const b = best(s); return b ? <span title={`${figure(b)}; ${b.source}`}>{rate(b.throughput_bps)}{b.mtu ? <span class="muted"> at MTU {b.mtu}</span> : ''}</span> : '–' } },
+            { id: 'best', title: 'Highest figure, encrypted', num: true, value: (s) => best(s)?.throughput_bps, show: (s) => { const b = best(s); return b ? <span title={`${figure(b)}; ${b.source}`}>{rate(b.throughput_bps)}{b.mtu ? <span class="muted"> at MTU {b.mtu}</span> : ''}</span> : '–' } },
             { id: 'tunnels', title: 'Tunnels', num: true, value: (s) => s.tunnels },
             { id: 'figures', title: 'Figures', num: true, value: (s) => s.figures.length, show: (s) => s.figures.length ? <button type="button" class="quiet small" aria-label={`${s.figures.length} figures of ${s.size}`} onClick={() => setOpen(s.id)}>{s.figures.length}</button> : 0 },
           ]}
