@@ -54,6 +54,19 @@ static const struct column worker_columns[] = {
     {NULL, NULL, 0, false, NULL, NULL},
 };
 
+static const struct column opening_columns[] = {
+    {"WAY", "direction", CELL_TEXT, false, NULL, NULL},
+    {"PROTOCOL", "protocol", CELL_TEXT, false, NULL, NULL},
+    {"OWN PORTS", "local_ports", CELL_TEXT, false, NULL, NULL},
+    {"PEER", "peer", CELL_TEXT, false, NULL, NULL},
+    {"ITS PORTS", "remote_ports", CELL_TEXT, false, NULL, NULL},
+    {"ITS ADDRESSES", "remote_addresses", CELL_LIST, false, NULL, NULL},
+    {"PURPOSE", "purpose", CELL_TEXT, false, NULL, NULL},
+    {"OWN ADDRESSES", "local_addresses", CELL_LIST, true, NULL, NULL},
+    {"WHY", "why", CELL_TEXT, true, NULL, NULL},
+    {NULL, NULL, 0, false, NULL, NULL},
+};
+
 static const struct verb verbs[] = {
     {.name = "list",
      .summary = "Lists the gateways",
@@ -97,6 +110,14 @@ static const struct verb verbs[] = {
      .method = "GET",
      .suffix = "/workers",
      .columns = worker_columns},
+    {.name = "openings",
+     .summary = "Lists what a cloud's firewall must let through for a gateway",
+     .example = "gateway openings gw-branch-1",
+     .arg = ARG_OBJECT,
+     .shows = SHOWS_LIST,
+     .method = "GET",
+     .suffix = "/openings",
+     .columns = opening_columns},
     {.name = "revoke",
      .summary = "Refuses a gateway for good: its requests at once, its peers within seconds",
      .example = "gateway revoke gw-branch-1 --yes",

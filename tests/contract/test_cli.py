@@ -200,6 +200,7 @@ class Life(Running):
         self.assertEqual(set(json.loads(self.ctl("status", "--json").stdout)), {"controller", "revisions", "topology"})
         self.assertEqual(self.objects("link", "tunnels", name), [])
         self.assertEqual(self.objects("gateway", "workers", "gw-1"), [])
+        self.assertIn("controller", self.ctl("gateway", "openings", "gw-1").stdout)
 
     def test_2_tokens(self):
         text = self.ctl("token", "create", "--site", "branch", "--format", "token", "--expires-in", "2h").stdout
