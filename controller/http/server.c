@@ -14,9 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longest body of a refused request that is still read, so that the client gets to see the answer.
- */
-#define DRAIN_MAX (64u << 10)
+/* Longest body of a refused request that is still read: a client that is cut off while it sends may
+ * see a reset instead of the answer. Well over every body_max, so that a body just too long is
+ * always answered; the deadline of the request bounds slow senders. */
+#define DRAIN_MAX (2u << 20)
 
 #define STOP_WAIT_S 5
 

@@ -105,9 +105,10 @@ class Problems(unittest.TestCase):
 
     def test_body_over_the_limit(self):
         """Site bodies end at 64 KiB. A little more is read and answered; what is far over is cut while it comes."""
-        answer = self.api.raw("POST", "/api/v1/sites", b" " * ((64 << 10) + 1), {"Content-Type": "application/json"})
-        self.assertEqual(answer.status, 413, answer.body[:200])
+        for size in ((64 << 10) + 1, 1 << 20):
+            answer = self.api.raw("POST", "/api/v1/sites", b" " * size, {"Content-Type": "application/json"})
+            self.assertEqual(answer.status, 413, answer.body[:200])
         with contextlib.suppress(OSError):
-            answer = self.api.raw("POST", "/api/v1/sites", b" " * (1 << 21), {"Content-Type": "application/json"})
+            answer = self.api.raw("POST", "/api/v1/sites", b" " * (1 << 22), {"Content-Type": "application/json"})
             self.assertEqual(answer.status, 413, answer.body[:200])
         self.assertEqual(self.snapshot(), self.before)
