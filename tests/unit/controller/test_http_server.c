@@ -51,7 +51,7 @@ static void test_refusals(void)
         {"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", 400},
         {"GET /refused HTTP/1.1\r\nHost: a\r\n\r\n", 401},
         {"POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", 401},
-        {"POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", 401},
+        {"POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n", 401},
         {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10000000\r\n\r\n", 413},
     };
     char out[2048];
