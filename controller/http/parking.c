@@ -103,6 +103,14 @@ bool parking_stopping(struct http_server *s)
     return stopping;
 }
 
+bool parking_over(struct http_server *s, const struct exchange *x)
+{
+    pthread_mutex_lock(&s->lock);
+    bool over = s->stopping || x->conn->cut;
+    pthread_mutex_unlock(&s->lock);
+    return over;
+}
+
 void parking_stop(struct http_server *s)
 {
     pthread_mutex_lock(&s->lock);

@@ -28,6 +28,8 @@ bool parking_suspend(struct http_server *s, struct exchange *x);
 /* From now on nothing is parked, and all that is parked is resumed. */
 void parking_stop(struct http_server *s);
 bool parking_stopping(struct http_server *s);
+/* The request is not parked (again) but answered: the server stops, or the connection is cut. */
+bool parking_over(struct http_server *s, const struct exchange *x);
 
 int watcher_start(struct http_server *s, struct err *e);
 /* Also after a start that failed. */

@@ -1,4 +1,5 @@
 #include "controller/http/response.h"
+#include "common/secret.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +8,10 @@
 void http_response_done(struct http_response *r)
 {
     free(r->body);
-    for (size_t i = 0; i < r->n_headers; i++)
+    for (size_t i = 0; i < r->n_headers; i++) { /* one may be a session's cookie */
+        secret_wipe(r->headers[i].value, strlen(r->headers[i].value));
         free(r->headers[i].value);
+    }
     *r = (struct http_response){0};
 }
 

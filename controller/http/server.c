@@ -200,7 +200,7 @@ static enum MHD_Result run(struct http_server *s, struct exchange *x)
         if (parking_suspend(s, x))
             return MHD_YES;
         x->req.resumed = true;
-        x->req.park_over = parking_stopping(s);
+        x->req.park_over = parking_over(s, x);
     }
     return send_response(x);
 }

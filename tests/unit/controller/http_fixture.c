@@ -42,9 +42,23 @@ static void on_end(void *arg, uint64_t ticket)
     ended++;
 }
 
+/* Until the watcher has cut a connection for its deadline: this one's, as the only one. */
+static void outlast_deadline(const struct http_request *req)
+{
+    uint64_t until = clock_mono_ns() + WAIT_MS * NS_PER_MS;
+    struct http_server_counters c;
+    do {
+        (void)usleep(1000);
+        http_server_counters(req->server, req->listener, &c);
+    } while (!c.cut_deadline && clock_mono_ns() < until);
+}
+
 static void handle_park(struct http_request *req, struct http_response *res)
 {
-    if (!req->resumed) {
+    bool late = !strcmp(req->path, "/park-late");
+    if (late && !req->resumed)
+        outlast_deadline(req);
+    if (!req->resumed || (late && !req->park_over)) {
         http_request_park(req, clock_mono_ns() + park_ms * NS_PER_MS, on_end, NULL);
         if (!strcmp(req->path, "/park-and-wake"))
             http_server_wake(req->server, req->ticket);
@@ -177,7 +191,7 @@ void start(unsigned request_seconds, unsigned per_client)
     char text[HTTP_LISTENERS][32];
     struct http_server_config config = {.threads = 2,
                                         .request_seconds = request_seconds,
-                                        .answer_seconds = 10,
+                                        .answer_seconds = request_seconds,
                                         .idle_seconds = 10,
                                         .begin = app_begin,
                                         .handle = app_handle};

@@ -20,7 +20,8 @@ extern struct http_server *server;
 extern unsigned ports[HTTP_LISTENERS];
 
 /* What the application tells the tests, and how long it parks. "/park" parks; "/park-and-wake"
- * wakes itself before it is suspended; "/refused" is refused before its body; "/cert" shows the
+ * wakes itself before it is suspended; "/park-late" parks until its time is over, and for the first
+ * time when its connection has been cut; "/refused" is refused before its body; "/cert" shows the
  * client's certificate; all others answer with what they were asked. */
 extern _Atomic uint64_t parked_ticket;
 extern atomic_int ended, park_overs;

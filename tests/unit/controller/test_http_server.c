@@ -266,6 +266,21 @@ static void test_client_leaves(void)
     stop();
 }
 
+/* A handler that parks on a connection which was cut meanwhile is told to end. */
+static void test_park_when_cut(void)
+{
+    struct client c;
+    reset();
+    start(1, 16);
+    CU_ASSERT_TRUE_FATAL(client_open(&c, HTTP_PEOPLE, NULL, NULL));
+    client_send(&c, "GET /park-late HTTP/1.1\r\nHost: x\r\n\r\n");
+    wait_for(one_ended);
+    CU_ASSERT_EQUAL(park_overs, 1);
+    CU_ASSERT_EQUAL(counters().parked, 0);
+    client_close(&c);
+    stop();
+}
+
 /* True when the server ends the connection although the client sends `drip` again and again. */
 static bool cut_while_dripping(struct client *c, const char *drip)
 {
@@ -423,6 +438,7 @@ static CU_TestInfo tests[] = {
     {"wake before the suspension", test_early_wake},
     {"a park ends by itself", test_park_ends_by_itself},
     {"a parked client leaves", test_client_leaves},
+    {"a park on a connection that is cut", test_park_when_cut},
     {"slow senders", test_slow_senders},
     {"garbage", test_garbage},
     {"TLS 1.2 is refused", test_old_tls},
