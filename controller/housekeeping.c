@@ -54,7 +54,8 @@ static void on_expiry(void *arg)
     evloop_timer_arm(h->expiry, more ? SOON_NS : EXPIRE_EVERY_S * NS_PER_S);
 }
 
-/* Gateways in turn until the batch is full. *more: some are left. */
+/* Gateways in turn until the batch is full. *more: some are left. One that can't be rolled up ends
+ * the batch of those before it, and is passed over when it is the first of the next. */
 static int roll_gateways(struct housekeeping *h, struct db *db, unsigned *rolled, bool *more,
                          struct err *e)
 {
@@ -70,8 +71,12 @@ static int roll_gateways(struct housekeeping *h, struct db *db, unsigned *rolled
             return rc == HW_ENOTFOUND ? 0 : rc;
         }
         rc = keeper_roll(db, &next, now, ROLL_BATCH - *rolled, &n, e);
-        if (rc)
+        if (rc && *rolled)
+            return 0;
+        if (rc) {
+            h->rolled = next;
             return rc;
+        }
         *rolled += n;
         if (*rolled < ROLL_BATCH) /* this one is done */
             h->rolled = next;

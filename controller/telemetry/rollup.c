@@ -124,14 +124,14 @@ static void add_gateway(struct rollup *u, const struct pack_row *r, double ms)
     add_counters(u->row.drops, r->drops, DROP_COUNT);
 }
 
-/* The link's index in the rollup, or −1: no room. */
+/* The link's index in the rollup; HW_LINKS_MAX: it holds as many as it can; −1: out of memory. */
 static int take_link(struct rollup *u, const struct pack_link *l)
 {
     for (size_t i = 0; i < u->row.n_links; i++)
         if (id_equal(&u->row.links[i].id, &l->id))
             return (int)i;
     if (u->row.n_links == HW_LINKS_MAX)
-        return -1;
+        return HW_LINKS_MAX;
     struct pack_link *links = room(u->row.links, u->row.n_links, sizeof *links);
     u->row.links = links ? links : u->row.links;
     struct rollup_link *beside = room(u->links, u->row.n_links, sizeof *beside);
@@ -161,13 +161,14 @@ static void add_link(struct rollup *u, size_t i, const struct pack_link *l, doub
     add_counters(to->counters, l->counters, LINK_COUNTERS);
 }
 
+/* The same of a tunnel, with HW_TUNNELS_MAX. */
 static int take_tunnel(struct rollup *u, uint16_t link, const struct pack_tunnel *t)
 {
     for (size_t i = 0; i < u->row.n_tunnels; i++)
         if (u->row.tunnels[i].link == link && u->row.tunnels[i].number == t->number)
             return (int)i;
     if (u->row.n_tunnels == HW_TUNNELS_MAX)
-        return -1;
+        return HW_TUNNELS_MAX;
     struct pack_tunnel *tunnels = room(u->row.tunnels, u->row.n_tunnels, sizeof *tunnels);
     u->row.tunnels = tunnels ? tunnels : u->row.tunnels;
     struct rollup_tunnel *beside = room(u->tunnels, u->row.n_tunnels, sizeof *beside);
@@ -214,12 +215,15 @@ static int add_tunnels(struct rollup *u, const struct pack_row *r, const uint16_
         const struct pack_tunnel *t = &r->tunnels[i];
         uint16_t link = link_of[t->link];
         int at = (int)i;
+        if (link == HW_LINKS_MAX)
+            continue;
         if (i >= u->row.n_tunnels || u->row.tunnels[i].link != link ||
             u->row.tunnels[i].number != t->number)
             at = take_tunnel(u, link, t);
         if (at < 0)
             return HW_ENOMEM;
-        add_tunnel(u, (size_t)at, t, ms);
+        if (at < HW_TUNNELS_MAX)
+            add_tunnel(u, (size_t)at, t, ms);
     }
     return 0;
 }
@@ -233,9 +237,10 @@ int rollup_add(struct rollup *u, const struct pack_row *r, struct err *e)
     for (size_t i = 0; i < r->n_links; i++) {
         int at = take_link(u, &r->links[i]);
         if (at < 0)
-            return err_set(e, HW_ENOMEM, "rollup: no room for a link");
+            return err_set(e, HW_ENOMEM, "out of memory");
         link_of[i] = (uint16_t)at;
-        add_link(u, (size_t)at, &r->links[i], ms);
+        if (at < HW_LINKS_MAX)
+            add_link(u, (size_t)at, &r->links[i], ms);
     }
     if (add_tunnels(u, r, link_of, ms))
         return err_set(e, HW_ENOMEM, "out of memory");

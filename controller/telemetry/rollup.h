@@ -17,7 +17,8 @@ struct rollup {
     double worker_ms[HW_WORKERS_MAX];
 };
 
-/* Rows in the order of their time. */
+/* Rows in the order of their time. A period in which links came and went may name more of them, or
+ * of their tunnels, than one row holds: the last to come are left out. */
 int rollup_add(struct rollup *u, const struct pack_row *r, struct err *e);
 /* Sorts; no more rows after it. */
 int rollup_close(struct rollup *u, struct err *e);

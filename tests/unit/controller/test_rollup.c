@@ -261,6 +261,32 @@ static void test_worst(void)
     rollup_done(&u);
 }
 
+/* An hour in which more links and tunnels came and went than one row holds is rolled up all the
+ * same. */
+static void test_more_than_fits(void)
+{
+    static struct hw_id ids[HW_LINKS_MAX + 1];
+    struct rollup u = {0};
+    for (unsigned i = 0; i <= HW_LINKS_MAX; i++)
+        ids[i] = (struct hw_id){{(uint8_t)(i >> 8), (uint8_t)i}};
+    add(&u, made(1000, HW_LINKS_MAX, ids, 1));
+    add(&u, made(1000, 2, &ids[HW_LINKS_MAX - 1], 1));
+    CU_ASSERT_EQUAL(u.row.n_links, HW_LINKS_MAX);
+    CU_ASSERT_EQUAL(u.row.n_tunnels, HW_LINKS_MAX);
+    CU_ASSERT_EQUAL(u.row.links[HW_LINKS_MAX - 1].counters[LINK_TX_BYTES], 20);
+    CU_ASSERT_EQUAL(u.row.reports, 2);
+
+    for (unsigned k = 1; k < HW_TUNNELS_MAX / HW_LINKS_MAX + 1; k++) {
+        struct pack_row more = made(1000, HW_LINKS_MAX, ids, 1);
+        for (size_t i = 0; i < more.n_tunnels; i++)
+            more.tunnels[i].number = (uint8_t)k;
+        add(&u, more);
+    }
+    CU_ASSERT_EQUAL(u.row.n_tunnels, HW_TUNNELS_MAX);
+    CU_ASSERT_EQUAL(rollup_close(&u, &e), 0);
+    rollup_done(&u);
+}
+
 /* A rollup of rollups says what one of everything would. */
 static void test_twice(void)
 {
@@ -297,6 +323,7 @@ int main(void)
                            {"averages have weights", test_weights},
                            {"links come and go", test_links_come_and_go},
                            {"the worst", test_worst},
+                           {"more than one row holds", test_more_than_fits},
                            {"a rollup of rollups", test_twice},
                            CU_TEST_INFO_NULL};
     return suite_run("rollup", tests);
