@@ -13,7 +13,7 @@ static int read_key(const struct http_request *req, struct store_request *out, s
         return err_set_field(e, HW_EINVAL, "Idempotency-Key", "1 to %d characters",
                              IDEMPOTENCY_KEY_MAX);
     for (size_t i = 0; i < len; i++)
-        if (key[i] < 0x20 || key[i] == 0x7f)
+        if ((unsigned char)key[i] < 0x20 || (unsigned char)key[i] > 0x7e)
             return err_set_field(e, HW_EINVAL, "Idempotency-Key", "printable ASCII alone");
     out->api_token_id = req->api_token_id;
     out->key = key;

@@ -27,19 +27,25 @@ void session_json_put(struct json_writer *w, const struct store_web_session *s,
     body_put_time(w, "idle_expires_at", idle < s->expires_at ? idle : s->expires_at);
 }
 
-/* Whose token is it? The body is wiped by the server. */
-static int read_token(struct db *db, const struct http_request *req, struct hw_id *out,
+/* Whose token is it? The body is wiped by the server. Anybody may ask, so the writer is not held
+ * for it. */
+static int read_token(struct app *app, const struct http_request *req, struct hw_id *out,
                       struct err *e)
 {
     struct json_object *doc;
     struct json_at top;
+    struct db *db;
     const char *text;
     int rc = body_object(req, members, &doc, &top, e);
     if (rc)
         return rc;
     rc = json_get_str(&top, "token", TOKEN_MAX, &text, e);
     if (!rc)
+        rc = store_read(app->store, &db, e);
+    if (!rc) {
         rc = bearer_find(db, text, out, e);
+        store_read_end(db);
+    }
     json_free_secret(doc);
     return rc;
 }
@@ -65,12 +71,12 @@ static int sign_in(struct app *app, const struct http_request *req, struct http_
     struct store_api_token t;
     struct hw_id token_id;
     struct db *db;
-    int rc = store_begin(app->store, STORE_TELEMETRY, &db, e);
+    int rc = read_token(app, req, &token_id, e);
+    if (!rc)
+        rc = store_begin(app->store, STORE_TELEMETRY, &db, e);
     if (rc)
         return rc;
-    rc = read_token(db, req, &token_id, e);
-    if (!rc)
-        rc = store_api_token_get(db, &token_id, &t, e);
+    rc = store_api_token_get(db, &token_id, &t, e);
     if (!rc)
         rc = session_create(db, &token_id, secret, &s, e);
     if (rc) {
