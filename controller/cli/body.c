@@ -134,20 +134,23 @@ static int put_endpoint(struct cli *c, struct json_writer *w, const struct flag 
     address[len] = '\0';
     if (ipaddr_parse(address, &a) != HW_OK)
         return wrong(c, f, item, "is no address");
-    bool private = is_private(&a), reachable = true;
+    bool inside = is_private(&a), reachable = true;
     for (const char *p = item + len; *p;) {
         size_t n = strcspn(p + 1, "/");
         if (n == 7 && memcmp(p + 1, "private", n) == 0)
-        private = true;
-        else if (n == 6 && memcmp(p + 1, "public", n) == 0) private = false;
-        else if (n == 11 && memcmp(p + 1, "unreachable", n) == 0) reachable = false;
-        else return wrong(c, f, item, "must be ADDRESS[/private|/public][/unreachable]");
+            inside = true;
+        else if (n == 6 && memcmp(p + 1, "public", n) == 0)
+            inside = false;
+        else if (n == 11 && memcmp(p + 1, "unreachable", n) == 0)
+            reachable = false;
+        else
+            return wrong(c, f, item, "must be ADDRESS[/private|/public][/unreachable]");
         p += n + 1;
     }
     json_open_object(w, NULL);
     json_put_str(w, "address", address);
     json_put_uint(w, "family", a.family);
-    json_put_str(w, "scope", private ? "private" : "public");
+    json_put_str(w, "scope", inside ? "private" : "public");
     json_put_bool(w, "reachable", reachable);
     json_close(w);
     return CLI_OK;
