@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/http_client.h"
 #include "common/log.h"
+#include "common/model/command.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,7 +330,7 @@ static void on_poll(void *arg, const struct http_response *r)
 {
     struct lane *lane = arg;
     struct controller_link *l = lane->l;
-    struct enrol_poll poll;
+    struct command_poll poll;
     struct err e = {0};
     if (!answered(lane, "poll", r)) {
         retry(lane);
@@ -340,7 +341,7 @@ static void on_poll(void *arg, const struct http_response *r)
         start_poll(l);
         return;
     }
-    if (r->status != 200 || enrol_poll_decode(r->body, r->body_len, &poll, &e) < 0) {
+    if (r->status != 200 || command_poll_decode(r->body, r->body_len, &poll, &e) < 0) {
         if (r->status != 200)
             say_error(l, "poll", r->body);
         else

@@ -325,36 +325,3 @@ int enrol_renew_reply_decode(const char *json, size_t len, char **certificate_pe
     *ca_pem = ca;
     return HW_OK;
 }
-
-char *enrol_poll_encode(const struct enrol_poll *p, size_t *len)
-{
-    struct json_writer w;
-    json_writer_init(&w);
-    json_put_uint(&w, "config_revision", p->config_revision);
-    json_put_uint(&w, "denials_revision", p->denials_revision);
-    json_open_array(&w, "commands");
-    json_close(&w);
-    return json_finish(&w, len);
-}
-
-int enrol_poll_decode(const char *json, size_t len, struct enrol_poll *out, struct err *e)
-{
-    static const char *const members[] = {"config_revision", "denials_revision", "commands", NULL};
-    struct json_object *doc;
-    struct json_at commands;
-    struct enrol_poll p = {0};
-    size_t n;
-    int rc = json_parse(json, len, HW_REQUEST_BODY_MAX, &doc, e);
-    if (rc)
-        return rc;
-    struct json_at top = json_root(doc);
-    rc = json_members(&top, members, e);
-    rc = rc ? rc : json_get_uint(&top, "config_revision", 0, UINT64_MAX, &p.config_revision, e);
-    rc = rc ? rc : json_get_uint(&top, "denials_revision", 0, UINT64_MAX, &p.denials_revision, e);
-    /* This agent knows no command yet; a controller sends none to it. */
-    rc = rc ? rc : json_get_array(&top, "commands", 0, &commands, &n, e);
-    json_free(doc);
-    if (!rc)
-        *out = p;
-    return rc;
-}

@@ -1,4 +1,4 @@
-/* Enrolment: the token that carries trust to a new machine, and the bodies of enrol, renew and poll
+/* Enrolment: the token that carries trust to a new machine, and the bodies of enrol and renew
  * (docs/protocols.md). */
 #ifndef HAWSER_COMMON_MODEL_ENROL_H
 #define HAWSER_COMMON_MODEL_ENROL_H
@@ -70,12 +70,5 @@ int enrol_renew_request_decode(const char *json, size_t len, char **csr_pem, str
 char *enrol_renew_reply_encode(const char *certificate_pem, const char *ca_pem, size_t *len);
 int enrol_renew_reply_decode(const char *json, size_t len, char **certificate_pem, char **ca_pem,
                              struct err *e);
-
-/* GET /agent/v1/poll. */
-struct enrol_poll {
-    uint64_t config_revision, denials_revision;
-};
-char *enrol_poll_encode(const struct enrol_poll *p, size_t *len);
-int enrol_poll_decode(const char *json, size_t len, struct enrol_poll *out, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 #include "common/clock.h"
-#include "common/model/enrol.h"
+#include "common/model/command.h"
 #include "controller/agent_api/agent_api.h"
 #include "controller/app.h"
 #include "controller/auth/agent_cert.h"
@@ -14,7 +14,7 @@
 /* What a poll says and what the store has. */
 struct poll_state {
     struct publish_known agent;
-    struct enrol_poll newest;
+    struct command_poll newest;
     struct publish_known own; /* of the store */
     bool held;
 };
@@ -80,10 +80,10 @@ static int hold(struct app *app, const struct http_request *req, const struct pu
 static int answer(const struct poll_state *s, struct http_response *res)
 {
     if (something_newer(s)) {
-        struct enrol_poll p = s->newest;
+        struct command_poll p = s->newest;
         if (s->held)
             p.config_revision = s->agent.revision;
-        http_response_json(res, 200, enrol_poll_encode(&p, NULL));
+        http_response_json(res, 200, command_poll_encode(&p, NULL));
     } else {
         http_response_empty(res, 204);
     }

@@ -210,26 +210,11 @@ static void test_renew(void)
                     HW_EINVAL);
 }
 
-static void test_poll(void)
-{
-    const struct enrol_poll p = {.config_revision = UINT64_MAX, .denials_revision = 7};
-    struct enrol_poll back;
-    size_t len;
-    char *text = enrol_poll_encode(&p, &len);
-    CU_ASSERT_STRING_EQUAL(
-        text, "{\"config_revision\":18446744073709551615,\"denials_revision\":7,\"commands\":[]}");
-    CU_ASSERT_EQUAL_FATAL(enrol_poll_decode(text, len, &back, &e), HW_OK);
-    CU_ASSERT_EQUAL(back.config_revision, UINT64_MAX);
-    CU_ASSERT_EQUAL(back.denials_revision, 7);
-    free(text);
-    CU_ASSERT_EQUAL(enrol_poll_decode("[]", 2, &back, &e), HW_EINVAL);
-}
-
 int main(void)
 {
     CU_TestInfo tests[] = {{"token", test_token},     {"token refused", test_token_refused},
                            {"request", test_request}, {"request refused", test_request_refused},
                            {"reply", test_reply},     {"renew", test_renew},
-                           {"poll", test_poll},       CU_TEST_INFO_NULL};
+                           CU_TEST_INFO_NULL};
     return suite_run("enrol", tests);
 }
