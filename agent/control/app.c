@@ -1,5 +1,6 @@
 #include "agent/control/app.h"
 #include "agent/control/agent_clock.h"
+#include "agent/control/commands.h"
 #include "agent/control/config_apply.h"
 #include "agent/control/config_cycle.h"
 #include "agent/control/config_store.h"
@@ -111,11 +112,29 @@ static void on_report_done(void *arg, struct report *r)
     status_done(r);
 }
 
+static void on_commands(void *arg, const struct command *list, size_t n)
+{
+    commands_take(((struct app *)arg)->commands, list, n);
+}
+
+static char *on_next_post(void *arg, struct hw_id *id, size_t *len, uint64_t *wait_ns)
+{
+    return commands_next(((struct app *)arg)->commands, id, len, wait_ns);
+}
+
+static void on_posted(void *arg, const struct hw_id *id, int status)
+{
+    commands_posted(((struct app *)arg)->commands, id, status);
+}
+
 static const struct controller_link_handler link_handler = {
     .denials_changed = on_denials_changed,
     .identity_changed = on_identity_changed,
     .fill_report = on_fill_report,
     .report_done = on_report_done,
+    .commands = on_commands,
+    .next_post = on_next_post,
+    .posted = on_posted,
 };
 
 /* ---- dataplane ---- */
@@ -206,6 +225,30 @@ static void on_config_changed(void *arg)
     controller_link_report_soon(a->link);
 }
 
+static const struct gateway_config *config_in_force(void *arg)
+{
+    const struct stored_config *c = config_apply_current(((struct app *)arg)->apply);
+    return c ? &c->config : NULL;
+}
+
+static void on_post(void *arg)
+{
+    struct app *a = arg;
+    if (a->link)
+        controller_link_post_soon(a->link);
+}
+
+static int start_commands(struct app *a, struct err *e)
+{
+    struct commands_params p = {.loop = a->loop,
+                                .state_dir = a->settings->state_dir,
+                                .config = config_in_force,
+                                .now = trusted_now,
+                                .post = on_post,
+                                .arg = a};
+    return commands_new(&p, &a->commands, e);
+}
+
 static int start_enrolled(struct app *a, struct err *e)
 {
     const struct x509_st *ca = identity_ca(a->identity);
@@ -213,6 +256,8 @@ static int start_enrolled(struct app *a, struct err *e)
     int rc = denials_store_open(dir, ca, &a->denials, e);
     if (rc == 0)
         rc = config_store_open(dir, identity_gateway_id(a->identity), ca, &a->store, e);
+    if (rc == 0)
+        rc = start_commands(a, e);
     if (rc < 0)
         return rc;
     struct config_cycle_params c = {.loop = a->loop,
@@ -355,6 +400,7 @@ static void free_modules(struct app *a)
     enrol_free(a->enrol);
     ctl_free(a->ctl);
     controller_link_free(a->link);
+    commands_free(a->commands);
     a->link = NULL; /* what ends below may still speak to the callbacks above */
     keying_free(a->keying);
     dp_client_free(a->dp);

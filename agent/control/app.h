@@ -7,6 +7,7 @@
 #include "common/id.h"
 
 struct agent_clock;
+struct commands;
 struct config_apply;
 struct config_cycle;
 struct config_store;
@@ -45,6 +46,7 @@ struct app {
     struct config_store *store;
     struct config_cycle *cycle;
     struct controller_link *link;
+    struct commands *commands;
 
     struct ev_timer *tick; /* each second: watchdog, still workers, a look at the counters */
 };

@@ -9,7 +9,6 @@
 #include "common/clock.h"
 #include "common/http_client.h"
 #include "common/log.h"
-#include "common/model/command.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +21,9 @@
 #define BACKOFF_MIN_NS     (1 * NS_PER_S)
 #define BACKOFF_MAX_NS     (60 * NS_PER_S)
 #define RENEW_CHECK_NS     (600 * NS_PER_S)
-#define REPORT_DELAY_NS    (50 * NS_PER_MS) /* what happens together is told together */
-#define REPORT_PAUSE_NS    (1 * NS_PER_S)   /* however much happens */
+#define REPORT_DELAY_NS    (50 * NS_PER_MS)  /* what happens together is told together */
+#define REPORT_PAUSE_NS    (1 * NS_PER_S)    /* however much happens */
+#define COMMANDS_PAUSE_NS  (200 * NS_PER_MS) /* they stand in every answer until reported */
 #define SMALL_BODY_MAX     (256u << 10)
 #define DENIALS_BODY_MAX   (16u << 20)
 
@@ -42,7 +42,8 @@ struct controller_link {
     struct http_client *client;
     unsigned client_generation; /* of the identity that it carries */
     struct ev_timer *renewed;   /* a new client must not be made inside a callback of the old one */
-    struct lane poll, report, renew;
+    struct lane poll, report, renew, post;
+    struct hw_id posting; /* whose report is under way in `post` */
 
     bool contact;      /* an authenticated exchange since start */
     bool revoked;      /* by the controller's word */
@@ -349,12 +350,16 @@ static void on_poll(void *arg, const struct http_response *r)
         evloop_timer_arm(lane->timer, backoff(lane));
         return;
     }
+    l->p.handler->commands(l->p.arg, poll.commands, poll.n_commands);
     /* Denials first: they may concern a peer of the new config. */
     if (poll.denials_revision > denials_store_number(l->p.denials))
         fetch_denials(l);
     else if (poll.config_revision > config_store_received(l->p.store))
         fetch_config(l);
-    else /* a poll that another one has replaced, or a controller that knows less than we do */
+    else if (poll.n_commands) {
+        lane_good(lane);
+        evloop_timer_arm(lane->timer, COMMANDS_PAUSE_NS);
+    } else /* a poll that another one has replaced, or a controller that knows less than we do */
         evloop_timer_arm(lane->timer, backoff(lane));
 }
 
@@ -453,6 +458,51 @@ void controller_link_report_soon(struct controller_link *l)
     evloop_timer_arm(l->report.timer, next - now);
 }
 
+/* ---- what became of commands ---- */
+
+static void on_posted(void *arg, const struct http_response *r)
+{
+    struct lane *lane = arg;
+    struct controller_link *l = lane->l;
+    int status = answered(lane, "operation", r) ? r->status : 0;
+    lane->url = status || n_urls(l) < 2 ? 0 : (lane->url + 1) % n_urls(l);
+    l->p.handler->posted(l->p.arg, &l->posting, status);
+    evloop_timer_arm(lane->timer, 0);
+}
+
+static void on_post_timer(void *arg)
+{
+    struct lane *lane = arg;
+    struct controller_link *l = lane->l;
+    char path[96], id[ID_TEXT_MAX];
+    size_t len = 0;
+    uint64_t wait = 0;
+    if (lane->transfer)
+        return;
+    auto_free char *body = l->p.handler->next_post(l->p.arg, &l->posting, &len, &wait);
+    if (!body) {
+        if (wait)
+            evloop_timer_arm(lane->timer, wait);
+        return;
+    }
+    (void)snprintf(path, sizeof path, "/agent/v1/operations/%s", id_text(&l->posting, id));
+    struct query q = {.method = "POST",
+                      .path = path,
+                      .body = body,
+                      .body_len = len,
+                      .timeout_ns = REPORT_TIMEOUT_NS,
+                      .response_max = SMALL_BODY_MAX};
+    start(lane, &q, on_posted);
+    if (!lane->transfer)
+        l->p.handler->posted(l->p.arg, &l->posting, 0);
+}
+
+void controller_link_post_soon(struct controller_link *l)
+{
+    if (!l->post.transfer)
+        evloop_timer_arm(l->post.timer, 0);
+}
+
 /* ---- renewal ---- */
 
 static void on_renew(void *arg, const struct http_response *r)
@@ -530,7 +580,10 @@ static void on_renewed(void *arg)
         return;
     }
     http_client_free(old);
-    l->poll.transfer = l->report.transfer = l->renew.transfer = NULL;
+    if (l->post.transfer)
+        l->p.handler->posted(l->p.arg, &l->posting, 0);
+    l->poll.transfer = l->report.transfer = l->renew.transfer = l->post.transfer = NULL;
+    evloop_timer_arm(l->post.timer, 0);
     start_poll(l);
     start_report(l);
     evloop_timer_arm(l->renew.timer, RENEW_CHECK_NS);
@@ -579,7 +632,7 @@ int controller_link_new(const struct controller_link_params *p, struct controlle
     int rc = 0;
     if (!l->renewed || lane_init(l, &l->poll, on_poll_timer) < 0 ||
         lane_init(l, &l->report, on_report_timer) < 0 ||
-        lane_init(l, &l->renew, on_renew_timer) < 0)
+        lane_init(l, &l->renew, on_renew_timer) < 0 || lane_init(l, &l->post, on_post_timer) < 0)
         rc = err_set(e, HW_ENOMEM, "out of memory");
     if (rc == 0)
         rc = make_client(l, e);
@@ -590,6 +643,7 @@ int controller_link_new(const struct controller_link_params *p, struct controlle
     evloop_timer_arm(l->poll.timer, 0);
     evloop_timer_arm(l->report.timer, NS_PER_S);
     evloop_timer_arm(l->renew.timer, 0);
+    evloop_timer_arm(l->post.timer, 0);
     *out = l;
     return 0;
 }
@@ -609,5 +663,6 @@ void controller_link_free(struct controller_link *l)
     timer_remove(l->poll.timer);
     timer_remove(l->report.timer);
     timer_remove(l->renew.timer);
+    timer_remove(l->post.timer);
     free(l);
 }

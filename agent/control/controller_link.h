@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/evloop.h"
 #include "common/id.h"
+#include "common/model/command.h"
 #include "common/model/report.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +32,11 @@ struct controller_link_handler {
     /* Fills everything but the revisions. */
     void (*fill_report)(void *arg, struct report *r);
     void (*report_done)(void *arg, struct report *r);
+    /* What a poll brought (n may be 0); and the reports on commands, as commands_next and
+     * commands_posted have them. */
+    void (*commands)(void *arg, const struct command *list, size_t n);
+    char *(*next_post)(void *arg, struct hw_id *id, size_t *len, uint64_t *wait_ns);
+    void (*posted)(void *arg, const struct hw_id *id, int status);
 };
 
 /* Everything here outlives it. The identity is enrolled. */
@@ -69,5 +75,7 @@ bool controller_link_revoked(const struct controller_link *l);
 const char *controller_link_refusal(const struct controller_link *l);
 /* Report soon: something that people wait for has changed. */
 void controller_link_report_soon(struct controller_link *l);
+/* There is something to post about a command. */
+void controller_link_post_soon(struct controller_link *l);
 
 #endif
