@@ -3,6 +3,8 @@
 #include "common/log.h"
 #include "controller/app.h"
 #include "controller/ca/ca.h"
+#include "controller/operations/operations.h"
+#include "controller/push/hub.h"
 #include "controller/store/denial.h"
 #include "controller/store/idempotency.h"
 #include "controller/store/store.h"
@@ -16,12 +18,13 @@
 #define ROLL_EVERY_S   10
 #define SOON_NS        (100 * NS_PER_MS) /* there is more to do; others write in between */
 #define RENEW_EVERY_S  3600
+#define OPEN_EVERY_S   2 /* operations that wait for somebody */
 
 _Static_assert(DENIAL_KEPT_S > CA_RENEW_GRACE_S, "a denied certificate could renew");
 
 struct housekeeping {
     struct app *app;
-    struct ev_timer *expiry, *rollup, *renewal;
+    struct ev_timer *expiry, *rollup, *renewal, *operations;
     struct hw_id rolled; /* the gateway that was rolled up last; zero: begin anew */
 };
 
@@ -126,6 +129,34 @@ static void prune_denials(struct app *app)
         log_info("denials pruned n=%u", removed);
 }
 
+/* Ends operations that wait in vain; what is old goes with them. */
+static void on_operations(void *arg)
+{
+    struct housekeeping *h = arg;
+    struct app *app = h->app;
+    struct operations_wake wake = {.n = 0};
+    struct err e = {0};
+    struct db *db;
+    bool open = false;
+    int rc = store_read(app->store, &db, &e);
+    if (!rc) {
+        rc = operations_any_open(db, &open, &e);
+        store_read_end(db);
+    }
+    if (!rc && open) {
+        rc = store_begin(app->store, STORE_TELEMETRY, &db, &e);
+        if (!rc && (rc = operations_expire(db, &wake, &e)))
+            store_rollback(db);
+        else if (!rc)
+            rc = store_commit(db, &e);
+    }
+    if (rc)
+        log_warn_limited("operations: %s", e.text);
+    else
+        hub_wake(app->hub, wake.gateways, wake.n);
+    evloop_timer_arm(h->operations, OPEN_EVERY_S * NS_PER_S);
+}
+
 static void on_renewal(void *arg)
 {
     struct housekeeping *h = arg;
@@ -146,12 +177,14 @@ int housekeeping_start(struct app *app, struct evloop *loop, struct housekeeping
     h->expiry = evloop_timer_add(loop, on_expiry, h);
     h->rollup = evloop_timer_add(loop, on_rollup, h);
     h->renewal = evloop_timer_add(loop, on_renewal, h);
-    if (!h->expiry || !h->rollup || !h->renewal) {
+    h->operations = evloop_timer_add(loop, on_operations, h);
+    if (!h->expiry || !h->rollup || !h->renewal || !h->operations) {
         housekeeping_stop(h);
         return err_set(e, HW_ENOMEM, "out of memory");
     }
     evloop_timer_arm(h->expiry, EXPIRE_EVERY_S * NS_PER_S);
     evloop_timer_arm(h->rollup, ROLL_EVERY_S * NS_PER_S);
+    evloop_timer_arm(h->operations, OPEN_EVERY_S * NS_PER_S);
     evloop_timer_arm(h->renewal, 0); /* the controller may have been off for long */
     *out = h;
     return 0;
@@ -165,6 +198,8 @@ void housekeeping_stop(struct housekeeping *h)
         evloop_timer_remove(h->expiry);
     if (h->rollup)
         evloop_timer_remove(h->rollup);
+    if (h->operations)
+        evloop_timer_remove(h->operations);
     if (h->renewal)
         evloop_timer_remove(h->renewal);
     free(h);

@@ -19,6 +19,8 @@ int agent_api_config(struct app *app, struct http_request *req, struct http_resp
                      struct err *e);
 int agent_api_denials(struct app *app, struct http_request *req, struct http_response *res,
                       struct err *e);
+int agent_api_operation(struct app *app, struct http_request *req, struct http_response *res,
+                        struct err *e);
 int agent_api_report(struct app *app, struct http_request *req, struct http_response *res,
                      struct err *e);
 

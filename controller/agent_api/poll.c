@@ -5,6 +5,7 @@
 #include "controller/auth/agent_cert.h"
 #include "controller/change.h"
 #include "controller/http/server.h"
+#include "controller/operations/operations.h"
 #include "controller/push/hub.h"
 #include "controller/push/publish.h"
 #include "controller/store/denial.h"
@@ -49,6 +50,8 @@ static int read_store(struct app *app, struct http_request *req, struct poll_sta
     if (!rc)
         rc = store_denial_known(db, &s->own.denials, e);
     if (!rc)
+        rc = operations_due(db, &req->gateway_id, s->newest.commands, &s->newest.n_commands, e);
+    if (!rc)
         rc = publish_held(db, &s->held, NULL, 0, e);
     s->own.revision = store_revision(db);
     store_read_end(db);
@@ -59,7 +62,7 @@ static int read_store(struct app *app, struct http_request *req, struct poll_sta
 static bool something_newer(const struct poll_state *s)
 {
     return (!s->held && s->newest.config_revision > s->agent.revision) ||
-           s->newest.denials_revision > s->agent.denials;
+           s->newest.denials_revision > s->agent.denials || s->newest.n_commands > 0;
 }
 
 static int hold(struct app *app, const struct http_request *req, const struct publish_known *agent,

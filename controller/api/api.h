@@ -20,6 +20,15 @@ int tunnels_list(struct app *, struct http_request *, struct http_response *, st
 int workers_list(struct app *, struct http_request *, struct http_response *, struct err *);
 int telemetry_get(struct app *, struct http_request *, struct http_response *, struct err *);
 
+int operations_list(struct app *, struct http_request *, struct http_response *, struct err *);
+int operations_get(struct app *, struct http_request *, struct http_response *, struct err *);
+int operations_stop(struct app *, struct http_request *, struct http_response *, struct err *);
+int diagnostics_trace_path(struct app *, struct http_request *, struct http_response *,
+                           struct err *);
+int diagnostics_ping(struct app *, struct http_request *, struct http_response *, struct err *);
+int diagnostics_tcp_connect(struct app *, struct http_request *, struct http_response *,
+                            struct err *);
+
 int revisions_get(struct app *, struct http_request *, struct http_response *, struct err *);
 int revisions_accept(struct app *, struct http_request *, struct http_response *, struct err *);
 

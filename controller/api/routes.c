@@ -1,4 +1,5 @@
 #include "controller/api/routes.h"
+#include "common/model/command.h"
 #include "common/model/report.h"
 #include "controller/agent_api/agent_api.h"
 #include "controller/api/api.h"
@@ -58,12 +59,20 @@ const struct http_route routes[] = {
     {HTTP_PEOPLE, HTTP_DELETE, V1 "/sessions/current",           ROLE_ADMIN,  sessions_delete,         0, NULL},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/whoami",                     ROLE_ADMIN,  whoami_get,              0, NULL},
 
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/operations",                 ROLE_ADMIN,  operations_list,         0, NULL},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/operations/{id}",            ROLE_ADMIN,  operations_get,          0, NULL},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/operations/{id}/cancel",     ROLE_ADMIN,  operations_stop,         SMALL, NULL},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/diagnostics/trace-path",     ROLE_ADMIN,  diagnostics_trace_path,  BODY, NULL},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/diagnostics/ping",           ROLE_ADMIN,  diagnostics_ping,        BODY, NULL},
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/diagnostics/tcp-connect",    ROLE_ADMIN,  diagnostics_tcp_connect, BODY, NULL},
+
     {HTTP_AGENTS, HTTP_GET,    AGENT "/ca",                      ROLE_PUBLIC, agent_api_ca,            0, NULL},
     {HTTP_AGENTS, HTTP_POST,   AGENT "/enrol",                   ROLE_PUBLIC, agent_api_enrol,         BODY, NULL},
     {HTTP_AGENTS, HTTP_POST,   AGENT "/renew",                   ROLE_AGENT_RENEW, agent_api_renew,    BODY, NULL},
     {HTTP_AGENTS, HTTP_GET,    AGENT "/poll",                    ROLE_AGENT,  agent_api_poll,          0, NULL},
     {HTTP_AGENTS, HTTP_GET,    AGENT "/config",                  ROLE_AGENT,  agent_api_config,        0, NULL},
     {HTTP_AGENTS, HTTP_GET,    AGENT "/denials",                 ROLE_AGENT,  agent_api_denials,       0, NULL},
+    {HTTP_AGENTS, HTTP_POST,   AGENT "/operations/{id}",         ROLE_AGENT,  agent_api_operation,     COMMAND_REPORT_MAX, NULL},
     {HTTP_AGENTS, HTTP_POST,   AGENT "/report",                  ROLE_AGENT,  agent_api_report,        REPORT_BODY_MAX, NULL},
 };
 /* clang-format on */
