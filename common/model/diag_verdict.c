@@ -37,9 +37,14 @@ static unsigned add_falls(struct strbuf *b, const struct path_trace *t, bool *se
         const struct path_hop *h = &t->hops[i];
         if (!h->mtu)
             continue;
-        if (mtu && h->mtu < mtu) {
-            strbuf_printf(b, "%s%u to %u between ", falls ? "; from " : "MTU falls from ", mtu,
-                          h->mtu);
+        /* Before the first hop only the device's own MTU is no fall. */
+        bool at_source = !mtu && h->mtu_source != MTU_DEVICE;
+        if (at_source || h->mtu < mtu) {
+            if (at_source)
+                strbuf_printf(b, "MTU falls to %u between ", h->mtu);
+            else
+                strbuf_printf(b, "%s%u to %u between ", falls ? "; from " : "MTU falls from ", mtu,
+                              h->mtu);
             add_hop(b, t, last);
             strbuf_puts(b, " and ");
             add_hop(b, t, i + 1);

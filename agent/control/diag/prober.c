@@ -380,8 +380,8 @@ void prober_start(struct prober *p, const struct prober_round *r)
     p->round_first = p->n_sent;
     p->running = true;
     p->stopping = false;
-    p->next_ns = 0;
-    evloop_timer_arm(p->timer, 0);
+    p->next_ns = clock_mono_ns() + r->delay_ns;
+    evloop_timer_arm(p->timer, r->delay_ns);
 }
 
 void prober_stop(struct prober *p)

@@ -54,6 +54,7 @@ struct prober_round {
     uint16_t size;
     bool dont_fragment;
     unsigned count;
+    uint64_t delay_ns; /* before the first */
     uint64_t interval_ns, timeout_ns;
 };
 /* Replaces a round under way. */

@@ -17,10 +17,14 @@
 #define MTU4_MIN        68u   /* RFC 791 */
 #define SILENT_MAX      8     /* hops in a row that say nothing: then nobody beyond is waited for */
 #define SEARCH_PROBES   2     /* of one size: a single loss must not halve the answer */
+#define BURST           8     /* a Linux machine sends 6 errors at once, then one a second */
+#define PACE_NS         (1100 * NS_PER_MS)
 #define SEARCH_PATIENCE (200 * NS_PER_MS)
 #define SEARCH_RTTS     8
 
-enum phase { PHASE_LARGE, PHASE_SMALL, PHASE_FLOOR, PHASE_SEARCH };
+/* A hop that answers small probes alone is asked whether it limits its ICMP (BURST), then for the
+ * large size once more, then searched. */
+enum phase { PHASE_LARGE, PHASE_SMALL, PHASE_BURST, PHASE_AGAIN, PHASE_FLOOR, PHASE_SEARCH };
 
 struct trace {
     struct job_env env;
@@ -34,6 +38,7 @@ struct trace {
     unsigned silent; /* hops in a row */
     bool at_target;  /* the target has answered at this TTL */
     bool refused;    /* a router says that it goes no further */
+    bool paced;      /* this hop limits how often it answers: one probe a second */
 
     /* of the round under way */
     unsigned round_size, round_first;
@@ -102,6 +107,8 @@ static void on_reply(void *arg, const struct probe *p, const struct probe_reply 
     if (p->number < t->round_first)
         return; /* late: that it passed is known now */
     t->answered++;
+    if (t->phase > PHASE_BURST)
+        prober_stop(t->prober); /* one answer proves the size */
     if (t->phase == PHASE_LARGE || t->phase == PHASE_SMALL) {
         h->answered++;
         diag_spread_add(&h->rtt, (double)rtt_ns / NS_PER_MS);
@@ -112,8 +119,8 @@ static void on_reply(void *arg, const struct probe *p, const struct probe_reply 
 
 static void start_round(struct trace *t, enum phase phase, unsigned size, unsigned count)
 {
-    uint64_t timeout = t->env.command->timeout_ms * NS_PER_MS;
-    if (phase == PHASE_FLOOR || phase == PHASE_SEARCH) {
+    uint64_t timeout = t->env.command->timeout_ms * NS_PER_MS, pace = t->paced ? PACE_NS : 0;
+    if (phase > PHASE_SMALL) {
         uint64_t patience = (uint64_t)(hop_now(t)->rtt.max * SEARCH_RTTS) * NS_PER_MS;
         patience = patience > SEARCH_PATIENCE ? patience : SEARCH_PATIENCE;
         timeout = patience < timeout ? patience : timeout;
@@ -127,6 +134,8 @@ static void start_round(struct trace *t, enum phase phase, unsigned size, unsign
                                                    .size = (uint16_t)size,
                                                    .dont_fragment = true,
                                                    .count = count,
+                                                   .delay_ns = pace,
+                                                   .interval_ns = pace,
                                                    .timeout_ns = timeout});
 }
 
@@ -141,6 +150,7 @@ static void start_hop(struct trace *t)
     t->ttl++;
     t->result.n_hops = t->ttl;
     t->passed = 0;
+    t->paced = false;
     (void)snprintf(text, sizeof text, "hop %u", t->ttl);
     t->env.events->progress(t->env.arg, t->ttl - 1, t->env.command->max_hops, text);
     start_round(t, PHASE_LARGE, t->size, t->env.command->probes_per_hop);
@@ -196,18 +206,31 @@ static void after_large(struct trace *t)
 
 static void after_small(struct trace *t)
 {
-    unsigned floor = t->result.destination.family == 4 ? FLOOR4 : FLOOR6;
-    if (t->passed == t->size) {
+    if (t->passed == t->size)
         hop_done(t, t->size); /* a late answer to a large one */
-    } else if (!t->passed) {
+    else if (!t->passed)
         hop_done(t, 0);
-    } else {
-        t->fails = t->size;
-        if (floor > t->passed && floor < t->fails)
-            start_round(t, PHASE_FLOOR, floor, SEARCH_PROBES);
-        else
-            search_on(t);
-    }
+    else
+        start_round(t, PHASE_BURST, SMALL_SIZE, BURST);
+}
+
+/* Once more: what was lost before may have been lost for another reason. */
+static void after_burst(struct trace *t)
+{
+    t->paced = t->answered < BURST;
+    start_round(t, PHASE_AGAIN, t->size, SEARCH_PROBES);
+}
+
+static void after_again(struct trace *t)
+{
+    unsigned floor = t->result.destination.family == 4 ? FLOOR4 : FLOOR6;
+    t->fails = t->size;
+    if (t->passed == t->size)
+        hop_done(t, t->size);
+    else if (floor > t->passed && floor < t->fails)
+        start_round(t, PHASE_FLOOR, floor, SEARCH_PROBES);
+    else
+        search_on(t);
 }
 
 static void on_round_over(void *arg, const struct err *why)
@@ -233,6 +256,12 @@ static void on_round_over(void *arg, const struct err *why)
         break;
     case PHASE_SMALL:
         after_small(t);
+        break;
+    case PHASE_BURST:
+        after_burst(t);
+        break;
+    case PHASE_AGAIN:
+        after_again(t);
         break;
     case PHASE_FLOOR:
     case PHASE_SEARCH:

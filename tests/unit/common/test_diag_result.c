@@ -69,6 +69,16 @@ static void test_verdicts_of_a_path(void)
         "(198.51.100.14) answers.");
 }
 
+static void test_verdict_of_a_fall_at_once(void)
+{
+    start();
+    add("10.2.0.1", 1338, MTU_SEARCH);
+    reach(1338, MTU_SEARCH);
+    CU_ASSERT_STRING_EQUAL(path_trace_verdict(&t, text),
+                           "MTU falls to 1338 between 10.1.0.1 (source) and 10.2.0.1 (hop 1). "
+                           "Nobody says so by ICMP.");
+}
+
 static void test_verdicts_of_an_end(void)
 {
     start();
@@ -204,6 +214,7 @@ static void test_refused(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"path", test_verdicts_of_a_path},
+                           {"fall at once", test_verdict_of_a_fall_at_once},
                            {"end", test_verdicts_of_an_end},
                            {"both ways", test_both_ways},
                            {"trace comes back", test_trace_comes_back},
