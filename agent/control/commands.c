@@ -78,7 +78,8 @@ static void end_report(struct record *r, enum command_state state, char *result,
     r->report.state = state;
     r->report.sequence++;
     (void)snprintf(r->report.error_code, sizeof r->report.error_code, "%s", code ? code : "");
-    (void)snprintf(r->report.error_text, sizeof r->report.error_text, "%s", code ? text : "");
+    (void)snprintf(r->report.error_text, sizeof r->report.error_text, "%.*s", HW_TEXT_MAX,
+                   code ? text : "");
     if (state == COMMAND_SUCCEEDED) {
         (void)snprintf(r->report.text, sizeof r->report.text, "finished");
         r->report.done = r->report.total ? r->report.total : r->report.done;
