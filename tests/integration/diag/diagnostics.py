@@ -51,6 +51,8 @@ class Judge:
     def __init__(self, family, target):
         self.family = family
         self.rule("add")
+        # It begins with what the kernel remembers of the path, from the case before.
+        lab().exec("gw-a1", "ip", f"-{family}", "route", "flush", "cache")
         self.process = lab().popen("gw-a1", "stdbuf", "-oL", "tracepath", f"-{family}", "-n", "-m", "8", target,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 

@@ -62,7 +62,11 @@ class TracePath(unittest.TestCase):
         for hop in trace["hops"]:
             silent = mtus[hop["hop"] - 1] is None
             self.assertEqual(hop["address"], None if silent else expected_address(hop["hop"], family))
-            self.assertEqual(hop["answered"], 0 if silent else 3, hop)
+            # A gateway is a Linux machine that limits its ICMP errors; the routers of the lab don't.
+            if hop["hop"] == LAST:
+                self.assertGreater(hop["answered"], 0)
+            else:
+                self.assertEqual(hop["answered"], 0 if silent else 3, hop)
             self.assertEqual(hop["rtt_ms"]["avg"] is None, silent)
         self.assertEqual((trace["path_mtu"], trace["mtu_source"]), (mtus[-1], source))
         self.assertEqual(trace["hops"][-1]["name"], "gw-b1")
