@@ -120,6 +120,13 @@ size_t json_length(const struct json_at *array)
                : 0;
 }
 
+char *json_text(const struct json_at *at)
+{
+    const char *text = json_object_to_json_string_ext(
+        at->value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+    return text ? strdup(text) : NULL;
+}
+
 struct json_at json_element(const struct json_at *array, size_t index)
 {
     struct json_at v = {.up = array, .index = index};

@@ -73,6 +73,8 @@ int json_get_array(const struct json_at *at, const char *key, size_t max, struct
                    size_t *n, struct err *e);
 /* Elements of an array; 0 for anything else. */
 size_t json_length(const struct json_at *array);
+/* The value as text, without white space, to free; NULL when out of memory. */
+char *json_text(const struct json_at *at);
 /* Beyond the end the value is null. */
 struct json_at json_element(const struct json_at *array, size_t index);
 

@@ -1,5 +1,4 @@
 #include "common/model/command.h"
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,11 +341,11 @@ static int get_report(const struct json_at *top, struct command_report *r, struc
     if (!rc && json_has(top, "error") && !(rc = json_get_object(top, "error", &error, e)))
         rc = get_error(&error, r, e);
     if (!rc && json_has(top, "result") && !(rc = json_get_object(top, "result", &result, e))) {
-        const char *text = json_object_to_json_string_ext(result.value, JSON_C_TO_STRING_PLAIN);
-        if (text && strlen(text) > COMMAND_RESULT_MAX)
-            return err_set_field(e, HW_ETOOBIG, "result", "more than %u bytes", COMMAND_RESULT_MAX);
-        r->result = text ? strdup(text) : NULL;
-        rc = r->result ? 0 : err_set(e, HW_ENOMEM, "out of memory");
+        r->result = json_text(&result);
+        if (!r->result)
+            rc = err_set(e, HW_ENOMEM, "out of memory");
+        else if (strlen(r->result) > COMMAND_RESULT_MAX)
+            rc = err_set_field(e, HW_ETOOBIG, "result", "more than %u bytes", COMMAND_RESULT_MAX);
     }
     return rc;
 }

@@ -24,7 +24,15 @@
 
 /* A hop that answers small probes alone is asked whether it limits its ICMP (BURST), then for the
  * large size once more, then searched. */
-enum phase { PHASE_LARGE, PHASE_SMALL, PHASE_BURST, PHASE_AGAIN, PHASE_FLOOR, PHASE_SEARCH };
+enum phase {
+    PHASE_LARGE,
+    PHASE_SMALL,
+    PHASE_BURST,
+    PHASE_AGAIN,
+    PHASE_FLOOR,
+    PHASE_SEARCH,
+    PHASE_BEFORE, /* the target has answered: does it answer one hop nearer as well? */
+};
 
 struct trace {
     struct job_env env;
@@ -109,7 +117,7 @@ static void on_reply(void *arg, const struct probe *p, const struct probe_reply 
     t->answered++;
     if (t->phase > PHASE_BURST)
         prober_stop(t->prober); /* one answer proves the size */
-    if (t->phase == PHASE_LARGE || t->phase == PHASE_SMALL) {
+    if (t->phase <= PHASE_SMALL || t->phase == PHASE_BEFORE) {
         h->answered++;
         diag_spread_add(&h->rtt, (double)rtt_ns / NS_PER_MS);
     }
@@ -156,6 +164,39 @@ static void start_hop(struct trace *t)
     start_round(t, PHASE_LARGE, t->size, t->env.command->probes_per_hop);
 }
 
+/* The target answers here. A silent hop before it may have been the target itself, which had sent
+ * all the errors that it sends a second. */
+static void settle(struct trace *t)
+{
+    t->result.reached = true;
+    t->result.n_hops = t->ttl;
+    t->result.path_mtu = hop_now(t)->mtu;
+    t->result.mtu_source = hop_now(t)->mtu_source;
+    if (t->ttl == 1 || t->result.hops[t->ttl - 2].n_addresses > 0) {
+        over(t, NULL);
+        return;
+    }
+    t->ttl--;
+    t->at_target = false;
+    t->passed = 0;
+    t->paced = true;
+    start_round(t, PHASE_BEFORE, t->size, SEARCH_PROBES);
+}
+
+static void after_before(struct trace *t, unsigned sent)
+{
+    struct path_hop *h = hop_now(t);
+    h->sent += sent;
+    if (t->passed) {
+        h->mtu = t->size;
+        h->mtu_source = t->source;
+    }
+    if (t->at_target)
+        settle(t);
+    else
+        over(t, NULL);
+}
+
 /* This hop is done; `mtu` is what arrives there, 0 when that is not known. */
 static void hop_done(struct trace *t, unsigned mtu)
 {
@@ -163,12 +204,9 @@ static void hop_done(struct trace *t, unsigned mtu)
     h->mtu = mtu;
     h->mtu_source = mtu ? t->source : MTU_UNKNOWN;
     t->silent = h->n_addresses ? 0 : t->silent + 1;
-    if (t->at_target) {
-        t->result.reached = true;
-        t->result.path_mtu = mtu;
-        t->result.mtu_source = h->mtu_source;
-    }
-    if (t->at_target || t->refused || t->silent == SILENT_MAX || t->ttl == t->env.command->max_hops)
+    if (t->at_target)
+        settle(t);
+    else if (t->refused || t->silent == SILENT_MAX || t->ttl == t->env.command->max_hops)
         over(t, NULL);
     else
         start_hop(t);
@@ -242,6 +280,10 @@ static void on_round_over(void *arg, const struct err *why)
         over(t, why);
         return;
     }
+    if (t->phase == PHASE_BEFORE) {
+        after_before(t, sent);
+        return;
+    }
     if (t->told) {
         t->size = t->told;
         t->source = MTU_ICMP;
@@ -268,6 +310,8 @@ static void on_round_over(void *arg, const struct err *why)
         if (t->passed < t->round_size)
             t->fails = t->round_size;
         search_on(t);
+        break;
+    case PHASE_BEFORE:
         break;
     }
 }
