@@ -1,6 +1,7 @@
 #include "common/model/node.h"
 #include "controller/api/api.h"
 #include "controller/api/page.h"
+#include "controller/api/performance.h"
 #include "controller/api/resource.h"
 #include "controller/api/status_json.h"
 #include "controller/app.h"
@@ -112,6 +113,7 @@ static int put_gateway(struct json_writer *w, const struct resource_context *c, 
     const struct store_gateway *g = row;
     struct db *db = c->db;
     struct store_telemetry t = {0};
+    struct performance performance;
     struct status status = {0};
     uint64_t config = 0;
     int rc = store_config_revision(db, &g->id, &config, e);
@@ -119,8 +121,12 @@ static int put_gateway(struct json_writer *w, const struct resource_context *c, 
         rc = status_of_gateway(db, c->app->watch, g, store_now(db), &status, e);
     if (!rc)
         rc = store_telemetry_last(db, &g->id, &t, e);
-    if (rc && rc != HW_ENOTFOUND)
+    if (!rc || rc == HW_ENOTFOUND)
+        rc = performance_of(db, g, &t, &performance, e);
+    if (rc) {
+        store_telemetry_done(&t);
         return rc;
+    }
     json_put_id(w, "id", &g->id);
     json_put_str(w, "name", g->name);
     json_put_id(w, "site_id", &g->site_id);
@@ -140,6 +146,7 @@ static int put_gateway(struct json_writer *w, const struct resource_context *c, 
     put_revisions(w, config, &t);
     status_json_put(w, &status, store_now(db));
     put_telemetry(w, &t);
+    performance_put(w, &performance);
     rc = put_unconfirmed(w, db, g, e);
     body_put_common(w, &g->common);
     store_telemetry_done(&t);

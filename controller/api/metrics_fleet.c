@@ -1,10 +1,12 @@
 #include "controller/api/metrics_fleet.h"
+#include "controller/api/performance.h"
 #include "controller/store/gateway.h"
 #include "controller/store/link.h"
 #include "controller/store/signed.h"
 #include "controller/store/site.h"
 #include "controller/telemetry/last.h"
 #include "controller/telemetry/status.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,6 +18,8 @@
       "When a gateway's last report came in")                                                      \
     X(CONFIG_REVISION, "hawser_agent_config_revision", "gauge",                                    \
       "Revision of a gateway's config, as planned and as it reports it")                           \
+    X(PUBLISHED, "hawser_gateway_published_ratio", "gauge",                                        \
+      "Goodput of the larger direction by what was published for the gateway's size")              \
     X(LINK_STATE, "hawser_link_state", "gauge", "1 for the state that a link is in")               \
     X(LINK_TUNNELS, "hawser_link_tunnels", "gauge", "Tunnels of a link by state, seen by an end")  \
     X(IMBALANCE, "hawser_link_imbalance_ratio", "gauge",                                           \
@@ -171,6 +175,20 @@ static void put_report(struct metrics *m, const struct store_gateway *g, const s
             (unsigned long long)r->conntrack.entries);
 }
 
+static int put_performance(struct metrics *m, const struct store_gateway *g, struct err *e)
+{
+    struct store_telemetry t;
+    struct performance p;
+    int rc = store_telemetry_last(m->db, &g->id, &t, e);
+    if (rc)
+        return rc;
+    rc = performance_of(m->db, g, &t, &p, e);
+    store_telemetry_done(&t);
+    if (!rc && !isnan(p.ratio))
+        ADD(m, PUBLISHED, "gateway=\"%s\"} %.4g", g->name, p.ratio);
+    return rc;
+}
+
 static int put_gateway(struct metrics *m, const struct store_gateway *g, struct err *e)
 {
     char size[HW_NAME_MAX + 1], version[HW_NAME_MAX + 1];
@@ -196,7 +214,7 @@ static int put_gateway(struct metrics *m, const struct store_gateway *g, struct 
     if (!last.stale)
         put_report(m, g, &last.report);
     last_done(&last);
-    return 0;
+    return put_performance(m, g, e);
 }
 
 static int put_link_states(struct metrics *m, struct err *e)

@@ -1,5 +1,6 @@
 #include "common/esp_suite.h"
 #include "controller/api/api.h"
+#include "controller/api/performance.h"
 #include "controller/api/status_json.h"
 #include "controller/app.h"
 #include "controller/store/connection.h"
@@ -12,7 +13,7 @@
 
 struct seen {
     struct status status;
-    double tx_bps, rx_bps, busy; /* NaN: not known, or old */
+    double tx_bps, rx_bps, busy, published_ratio; /* NaN: not known, or old */
 };
 
 struct picture {
@@ -41,7 +42,8 @@ static int see_gateway(struct app *app, struct db *db, const struct store_gatewa
                        struct seen *out, struct err *e)
 {
     struct store_telemetry t;
-    *out = (struct seen){.tx_bps = NAN, .rx_bps = NAN, .busy = NAN};
+    struct performance performance;
+    *out = (struct seen){.tx_bps = NAN, .rx_bps = NAN, .busy = NAN, .published_ratio = NAN};
     int rc = status_of_gateway(db, app->watch, g, store_now(db), &out->status, e);
     if (!rc)
         rc = store_telemetry_last(db, &g->id, &t, e);
@@ -52,8 +54,11 @@ static int see_gateway(struct app *app, struct db *db, const struct store_gatewa
         out->rx_bps = t.goodput_rx_bps;
         out->busy = t.busy_ratio;
     }
+    rc = performance_of(db, g, &t, &performance, e);
+    if (!rc)
+        out->published_ratio = performance.ratio;
     store_telemetry_done(&t);
-    return 0;
+    return rc;
 }
 
 static int read_picture(struct app *app, struct db *db, struct picture *p, struct err *e)
@@ -156,7 +161,7 @@ static void put_gateways(struct json_writer *w, const struct picture *p, int64_t
         put_known(w, "goodput_tx_bps", p->seen[i].tx_bps);
         put_known(w, "goodput_rx_bps", p->seen[i].rx_bps);
         put_known(w, "busy_ratio", p->seen[i].busy);
-        json_put_null(w, "published_ratio");
+        put_known(w, "published_ratio", p->seen[i].published_ratio);
         json_close(w);
     }
     json_close(w);

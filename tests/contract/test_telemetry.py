@@ -202,6 +202,30 @@ class Views(Base):
         self.assertIn(items[0]["age_seconds"], range(5))
         self.assertEqual(self.get(f"gateways/{uuid.uuid4()}/workers").status, 404)
 
+    def test_live_against_published(self):
+        size = next(item for item in self.ok("instance-sizes?limit=1000")["items"]
+                    if any(figure["metric"] == "throughput" and figure["encryption"] not in (None, "none") and figure["mtu"]
+                           and figure["throughput_bps"] for figure in item["figures"]))
+        sites = [self.make("sites", name=name, provider=size["provider"], role=role, cidrs=[cidr])
+                 for name, role, cidr in (("a", "spoke", "10.1.0.0/16"), ("t", "transit", "10.9.0.0/16"))]
+        agents = [self.enrolled(site, f"gw-{site['name']}1", address) for site, address in zip(sites, ("10.1.0.1", "10.9.0.1"))]
+        self.make("connections", name="a-t", site_a_id=sites[0]["id"], site_b_id=sites[1]["id"])
+        self.boot, link = str(uuid.uuid4()), self.api("GET", "links").json["items"][0]["id"]
+        path = f"gateways/{agents[0].id}"
+        self.assertIsNone(self.ok(path)["performance"])  # no size
+        self.change(path, size=size["size"])
+        before = self.ok(path)["performance"]
+        self.assertEqual((before["live_bps"], before["ratio"]), (None, None))
+        self.assertEqual(before["published_bps"], before["figure"]["throughput_bps"])
+        self.report(agents[0], link, 1000, totals={"goodput_tx_bps": 10 ** 9, "goodput_rx_bps": 2 * 10 ** 9, "wire_tx_bps": 0, "wire_rx_bps": 0,
+                                                   "tx_packets": 0, "rx_packets": 0, "tx_bytes": 0, "rx_bytes": 0})
+        after = self.ok(path)["performance"]
+        self.assertEqual(after["live_bps"], 2e9)
+        self.assertAlmostEqual(after["ratio"], 2e9 / before["published_bps"])
+        self.assertEqual([gateway["published_ratio"] for gateway in self.ok("topology")["gateways"]], [after["ratio"], None])
+        self.change(path, size="of-nobody")
+        self.assertIsNone(self.ok(path)["performance"])
+
     def test_topology(self):
         empty = self.ok("topology")
         self.assertEqual((empty["sites"], empty["links"], empty["totals"]["goodput_bps"]), ([], [], 0))
