@@ -212,7 +212,7 @@ static size_t object_of(const char *member)
 }
 
 /* The verb's rows in their order: members of one object stand beside each other there. */
-static int put_all(struct cli *c, struct json_writer *w, const struct args *a,
+int body_put_flags(struct cli *c, struct json_writer *w, const struct args *a,
                    const struct flag *flags)
 {
     const char *open = NULL;
@@ -268,7 +268,7 @@ int body_make(struct cli *c, const struct args *a, const struct flag *flags, cha
     if (a->n_flags == 0)
         return CLI_OK;
     json_writer_init(&w);
-    int rc = put_all(c, &w, a, flags);
+    int rc = body_put_flags(c, &w, a, flags);
     if (rc) {
         json_writer_done(&w);
         return rc;

@@ -8,6 +8,9 @@
 int body_make(struct cli *c, const struct args *a, const struct flag *flags, char **out);
 /* Appends the flags to a path as its query. */
 int body_query(struct cli *c, const struct args *a, struct strbuf *path);
+/* Writes the members that the given ones of `flags` stand for into an open object. */
+int body_put_flags(struct cli *c, struct json_writer *w, const struct args *a,
+                   const struct flag *flags);
 /* Writes the member that one flag stands for, under the key `key`. */
 int body_put(struct cli *c, struct json_writer *w, const struct flag *f, const char *key,
              const char *value);

@@ -61,7 +61,7 @@ static void put_scalar(struct cli *c, const char *key, const struct json_at *v)
     }
     ref = nouns_of_member(key);
     const char *name = ref && !ref->parent ? names_of(c, ref, json_plain(v)) : NULL;
-    if (ends_with(key, "_at"))
+    if (ends_with(key, "_at") || ends_with(key, "_after"))
         put_time(c, v);
     else if (name && strcmp(name, json_plain(v)) != 0) {
         visible_text(&c->out, name);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 const struct noun *const nouns[] = {
-    &noun_site,      &noun_gateway,    &noun_connection, &noun_link,  &noun_token,  &noun_size,
-    &noun_telemetry, &noun_revision,   &noun_status,     &noun_watch, &noun_whoami, &noun_version,
-    &noun_api,       &noun_completion, &noun_manual,     NULL,
+    &noun_site,      &noun_gateway, &noun_connection, &noun_link,       &noun_token,  &noun_size,
+    &noun_telemetry, &noun_diag,    &noun_operation,  &noun_revision,   &noun_status, &noun_watch,
+    &noun_whoami,    &noun_version, &noun_api,        &noun_completion, &noun_manual, NULL,
 };
 
 const struct noun *nouns_find(const char *name)
@@ -52,7 +52,7 @@ bool nouns_requires(const struct verb *v, const struct flag *f)
 
 bool nouns_takes_file(const struct verb *v)
 {
-    return v->method && v->flags && strcmp(v->method, "GET") != 0;
+    return v->method && v->flags && v->arg != ARG_WORDS && strcmp(v->method, "GET") != 0;
 }
 
 /* "site_a_id" and "target_gateway_id" name a site and a gateway. */

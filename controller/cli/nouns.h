@@ -4,8 +4,8 @@
 
 #include "controller/cli/noun.h"
 
-extern const struct noun noun_connection, noun_gateway, noun_link, noun_revision, noun_site,
-    noun_size, noun_telemetry, noun_token;
+extern const struct noun noun_connection, noun_diag, noun_gateway, noun_link, noun_operation,
+    noun_revision, noun_site, noun_size, noun_telemetry, noun_token;
 
 /* NULL-terminated, in the order of the help. */
 extern const struct noun *const nouns[];

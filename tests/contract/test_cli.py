@@ -99,7 +99,8 @@ class Tables(unittest.TestCase):
                     schema = operation["requestBody"]["content"]["application/json"]["schema"]
                     while "$ref" in schema:
                         schema = schemas[schema["$ref"].split("/")[-1]]
-                    self.assertEqual(members ^ set(schema["properties"]) - {"rules"}, set())
+                    operands = {"gateway_id", "target_gateway_id", "target_address"} if noun == "diag" else set()
+                    self.assertEqual(members ^ (set(schema["properties"]) - operands), set())
                 else:
                     self.assertEqual(members, set())
 
@@ -458,6 +459,43 @@ class Terminal(Running):
     def test_4_watch_says_that_nobody_answers(self):
         seen, code = self.on_terminal("watch", env={"HAWSER_URL": "https://127.0.0.1:1"}, keys=[("no answer", b"q")])
         self.assertEqual(code, OK, seen)
+
+
+class Diagnostics(Running):
+    """The agent's part is played here: what it is told and what it answers."""
+
+    def test_an_operation_from_begin_to_end(self):
+        self.ctl("site", "create", "--name", "branch", "--provider", "onprem", "--role", "spoke", "--cidrs", "10.1.0.0/16")
+        self.ctl("gateway", "create", "--name", "gw-idle", "--site", "branch")
+        self.ctl("diag", "ping", "gw-idle", "10.1.0.9", code=CONFLICT)
+        token = self.ctl("token", "create", "--site", "branch", "--format", "token").stdout.strip()
+        agent = Agent(self.controller, self.folder, "gw-diag")
+        self.assertEqual(agent.enrol(token).status, 200)
+        begun = self.objects("diag", "ping", "gw-diag", "10.1.0.9", "--count", 2, "--network", "overlay", "--no-wait")
+        self.assertEqual((begun["kind"], begun["state"], begun["request"]["count"], begun["request"]["target_address"]),
+                         ("ping", "queued", 2, "10.1.0.9"))
+        self.assertIn(begun["id"], self.ctl("operation", "list", "--gateway", "gw-diag", "--kind", "ping").stdout)
+        self.ctl("operation", "cancel", begun["id"])
+        cancelled = self.ctl("operation", "wait", begun["id"], code=FAILED)
+        self.assertIn("cancelled", cancelled.stderr)
+        self.assertEqual(self.objects("operation", "show", begun["id"])["state"], "cancelled")
+        self.ctl("diag", "trace-path", "gw-diag", "nobody", code=NOT_FOUND)
+        self.ctl("diag", "trace-path", "gw-diag", "10.1.0.9", "--max-hops", 65, code=USAGE)
+        self.ctl("diag", "tcp-connect", "gw-diag", "10.1.0.9", code=USAGE)
+
+    def test_ctrl_c_cancels(self):
+        self.ctl("site", "create", "--name", "other", "--provider", "onprem", "--role", "spoke", "--cidrs", "10.2.0.0/16")
+        token = self.ctl("token", "create", "--site", "other", "--format", "token").stdout.strip()
+        self.assertEqual(Agent(self.controller, self.folder, "gw-slow", "10.2.0.1").enrol(token).status, 200)
+        waiting = subprocess.Popen([BINARY, "-v", "diag", "tcp-connect", "gw-slow", "10.2.0.9", "--port", "443"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, **SANITIZERS, **self.env})
+        for line in waiting.stderr:
+            if line.startswith("GET ") and "/operations/" in line:
+                break  # it waits
+        queued = self.objects("operation", "list", "--gateway", "gw-slow")
+        waiting.send_signal(2)
+        _, told = waiting.communicate(timeout=20)
+        self.assertEqual((waiting.returncode, self.objects("operation", "show", queued[0]["id"])["state"]), (FAILED, "cancelled"), told)
 
 
 class Reports(Running):
