@@ -130,6 +130,19 @@ test('a controller that does not answer is said, and what was seen stays', visit
   await page.getByText('The controller does not answer.').waitFor({ state: 'detached' })
 }, { allowed: /ERR_INTERNET_DISCONNECTED/ }))
 
+test('a gateway traces the path and the answer is drawn', visit(async (page, t) => {
+  const served = (await api(page, 'GET', '/api/v1/openapi.json')).paths
+  if (!served['/api/v1/diagnostics/trace-path']) return t.skip('this controller has no diagnostics')
+  await page.goto(`${url}/diagnostics`)
+  await page.getByLabel('From').selectOption('gw-a1')
+  await page.getByLabel('To').selectOption('gw-t1')
+  await page.getByRole('button', { name: 'Trace path' }).last().click()
+  await page.getByText('succeeded').waitFor({ timeout: 30_000 })
+  await page.getByRole('img', { name: /^Path MTU by hop/ }).first().waitFor()
+  assert.match(await page.locator('.verdict').textContent(), /MTU is 1500/)
+  assert.deepEqual(await barriers(page), [])
+}))
+
 /** site-b goes, and its machine forgets who it was. */
 async function forget(page) {
   const find = async (kind, name) => (await api(page, 'GET', `/api/v1/${kind}`)).items.find((x) => x.name === name).id

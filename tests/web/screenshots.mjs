@@ -6,6 +6,12 @@ const target = state().nodes['host-b'].addresses.site[0]
 await lab('exec', 'host-b', '--', 'iperf3', '-s', '-1', '-D')
 const traffic = lab('exec', 'host-a', '--', 'iperf3', '-c', target, '-t', '45', '-P', '8', '-b', '60M', '--bidir').catch((e) => console.error(String(e)))
 await new Promise((done) => setTimeout(done, 20_000))
+
+/** A trace of the path, over when it is shown. */
+async function trace(page) {
+  const [from, to] = ['gw-a1', 'gw-t1'].map((n) => state().nodes[n].gateway_id)
+  return (await api(page, 'POST', '/api/v1/diagnostics/trace-path', { gateway_id: from, target_gateway_id: to })).id
+}
 await open()
 for (const theme of ['light', 'dark']) {
   const { page, context } = await visitor({ colorScheme: theme })
@@ -22,7 +28,7 @@ for (const theme of ['light', 'dark']) {
     charts: `/gateways/${nodes['gw-t1'].gateway_id}?tab=charts&range=5m`, connections: '/connections', connection: `/connections/${await first('connections')}`, link: `/links/${await first('links')}?range=5m`,
     enrolment: '/enrolment', create: '/create',
     ...(served['/api/v1/instance-sizes'] ? { 'instance-sizes': '/instance-sizes' } : {}),
-    ...(served['/api/v1/diagnostics/trace-path'] ? { diagnostics: '/diagnostics' } : {}),
+    ...(served['/api/v1/diagnostics/trace-path'] ? { 'trace-path': `/diagnostics/${await trace(page)}`, diagnostics: '/diagnostics' } : {}),
   }
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(url + path)

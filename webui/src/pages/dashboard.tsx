@@ -1,16 +1,17 @@
 import type { ComponentChildren } from 'preact'
-import { post } from '../api/client'
+import { useState } from 'preact/hooks'
+import { now, post, serves } from '../api/client'
 import { gatewayState, useFleet, type Fleet } from '../api/fleet'
-import { rate } from '../api/format'
+import { percent, rate } from '../api/format'
 import { refresh, useGet } from '../api/live'
-import type { Gateway } from '../api/types'
+import type { Gateway, Telemetry } from '../api/types'
+import { Chart, type Line } from '../parts/chart'
 import { useSubmit } from '../parts/form'
 import { Card, Empty, PageHead, ProblemBox } from '../parts/messages'
 import { State, rank } from '../parts/state'
 import { Table } from '../parts/table'
 import { connectionColumns } from './connections'
 import { gatewayColumns, staleAfter } from './gateways'
-import { now } from '../api/client'
 
 function Tile({ what, value, unit, more, href }: { what: string; value: ComponentChildren; unit?: string; more?: ComponentChildren; href: string }) {
   return (
@@ -92,6 +93,24 @@ function Held() {
   )
 }
 
+const colours = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5'] as const
+
+/** The last quarter of an hour of those that send most when the page is opened. */
+function Busiest({ fleet }: { fleet: Fleet }) {
+  const [ids] = useState(() => fleet.gateways.filter(fresh).sort((a, b) => b.telemetry!.goodput_tx_bps - a.telemetry!.goodput_tx_bps).slice(0, 5).map((g) => g.id))
+  const shown = ids.filter((id) => fleet.gateway.has(id))
+  const objects = shown.map((id) => `gateway/${id}`)
+  const telemetry = useGet<Telemetry>(objects.length ? `/api/v1/telemetry?object=${objects.join(',')}&metric=goodput_tx_bps,busy_ratio&range=15m` : null, 10_000)
+  if (!telemetry.data) return null
+  const lines = (metric: string): Line[] => shown.map((id, i) => ({ metric, object: `gateway/${id}`, text: fleet.gateway.get(id)!.name, colour: colours[i]! }))
+  return (
+    <div class="charts">
+      <Chart title="Goodput sent" lines={lines('goodput_tx_bps')} telemetry={telemetry.data} object="" show={rate} least={1e6} />
+      <Chart title="Busy, hottest core" lines={lines('busy_ratio')} telemetry={telemetry.data} object="" show={percent} least={1} />
+    </div>
+  )
+}
+
 export function DashboardPage() {
   const fleet = useFleet()
   const f = fleet.data
@@ -109,7 +128,7 @@ export function DashboardPage() {
       <div class="stack">
         <Held />
         {!f && fleet.problem && <ProblemBox problem={fleet.problem} />}
-        {f && <><Tiles fleet={f} /><Attention fleet={f} /></>}
+        {f && <><Tiles fleet={f} /><Attention fleet={f} />{serves('/telemetry') && f.gateways.some(fresh) && <Busiest fleet={f} />}</>}
         <h2>Connections</h2>
         <Table prefix="c-" name="connections" rows={f?.connections} columns={connectionColumns(!!f?.topology).filter((c) => c.id !== 'kind')} rowKey={(c) => c.connection.id} sort="state"
           empty={<Empty title="No connection yet" action={{ href: '/create', text: 'Join two sites' }} />} />

@@ -8,7 +8,9 @@ export interface Line {
   metric: string
   text: string
   colour: '--series-1' | '--series-2' | '--series-3' | '--series-4' | '--series-5'
-  /** Below the axis: what comes in. */
+  /** Whose, where a chart shows several. */
+  object?: string
+  /** Below the axis: what goes out. */
   below?: boolean
 }
 
@@ -38,7 +40,7 @@ function columns(telemetry: Telemetry, object: string, lines: Line[]): uPlot.Ali
   const pad = (v: Values): Values => [...Array<null>(before).fill(null), ...v, ...Array<null>(after).fill(null)]
   const out: Values[] = [[...(before ? [begin] : []), ...times, ...(after ? [end] : [])]]
   for (const line of lines) {
-    const series = telemetry.series.find((s) => s.object === object && s.metric === line.metric)
+    const series = telemetry.series.find((s) => s.object === (line.object ?? object) && s.metric === line.metric)
     const sign = line.below ? -1 : 1
     for (const part of ['avg', 'min', 'max'] as const) out.push(pad((series?.[part] ?? times.map(() => null)).map((v) => (v === null ? null : v * sign))))
   }
@@ -125,7 +127,7 @@ export function Chart(props: Props) {
       plot.current?.destroy()
       plot.current = undefined
     }
-  }, [lines.map((l) => l.metric).join(), mark?.value])
+  }, [lines.map((l) => `${l.object ?? ''} ${l.metric}`).join(), mark?.value])
 
   useEffect(() => {
     plot.current?.setData(data)
@@ -136,7 +138,7 @@ export function Chart(props: Props) {
     <section class="card chart" aria-label={title}>
       <div class="title"><h2>{title}</h2>
         <div class="key" ref={key}>
-          {lines.map((l) => <span key={l.metric}><i class={`key${l.colour}`} />{l.text} <b /></span>)}
+          {lines.map((l) => <span key={`${l.object ?? ''} ${l.metric}`}><i class={`key${l.colour}`} />{l.text} <b /></span>)}
           {mark && <span>- - {mark.text}</span>}
         </div>
       </div>
