@@ -54,6 +54,12 @@ class Dependencies(unittest.TestCase):
                         wrong.append(f"{path} includes {name}")
         self.assertEqual(wrong, [])
 
+    def test_the_store_has_room_for_every_statement(self):
+        statements = sum(len(re.findall(r"stmt_get\(", (ROOT / p).read_text())) for p in sources() if p.startswith("controller/"))
+        room = int(re.search(r"#define STMT_CACHE (\d+)", (ROOT / "controller/store/stmt.h").read_text())[1])
+        self.assertGreater(statements, 100)
+        self.assertLess(2 * statements, room)
+
     def test_dataplane_sees_the_base_library_alone(self):
         wrong = [f"{path} includes {name}" for path in sources() if path.startswith("agent/dataplane/")
                  for name in includes(path) if NET_ONLY.match(name) or name.startswith(("json-c", "curl", "openssl/ssl"))]
