@@ -225,12 +225,25 @@ static int judge(struct cli *c, struct http_response *r, struct api_reply *out)
     return rc;
 }
 
+static void name_request(char *out, size_t cap)
+{
+    char id[ID_TEXT_MAX];
+    struct hw_id fresh = id_new();
+    (void)snprintf(out, cap, "Idempotency-Key: %s", id_text(&fresh, id));
+}
+
+static int send_request(struct cli *c, const struct http_request *q, struct http_response *r)
+{
+    struct err e = {0};
+    return http_client_run(c->http, q, r, &e) ? cli_fail(c, CLI_FAILED, "%s", e.text) : CLI_OK;
+}
+
 int api_call(struct cli *c, const char *method, const char *path, const char *body,
              struct api_reply *out)
 {
-    const char *headers[] = {c->authorization, NULL};
+    char key[64];
+    const char *headers[] = {key, c->authorization, NULL};
     struct http_response r = {0};
-    struct err e = {0};
     char *url;
     uint64_t begun = clock_mono_ns();
     *out = (struct api_reply){0};
@@ -245,7 +258,16 @@ int api_call(struct cli *c, const char *method, const char *path, const char *bo
         .timeout_ns = c->timeout_ns,
         .response_max = REPLY_MAX,
     };
-    int rc = http_client_run(c->http, &q, &r, &e) ? cli_fail(c, CLI_FAILED, "%s", e.text) : CLI_OK;
+    bool post = strcmp(method, "POST") == 0;
+    if (!post)
+        q.headers++;
+    name_request(key, sizeof key);
+    int rc = send_request(c, &q, &r);
+    /* A connection that broke off says nothing about the write; under its key it is made once. */
+    if (!rc && post && r.outcome == HTTP_NO_ANSWER && clock_mono_ns() - begun < c->timeout_ns) {
+        http_response_done(&r);
+        rc = send_request(c, &q, &r);
+    }
     if (!rc) {
         tell(c, method, url, &r, begun);
         rc = r.outcome == HTTP_ANSWERED ? judge(c, &r, out) : no_answer(c, &r);

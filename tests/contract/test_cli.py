@@ -16,7 +16,7 @@ import time
 import unittest
 
 from agent import Agent
-from controller import BUILD, Client, Controller, SANITIZERS
+from controller import BUILD, Client, Controller, ROOT, SANITIZERS
 
 BINARY = BUILD / "controller" / "cli" / "hawserctl"
 DOCUMENT = json.loads((BUILD / "controller" / "openapi.json").read_text())
@@ -67,6 +67,20 @@ class Tables(unittest.TestCase):
         for noun in {row[0] for row in verbs()}:
             self.assertIn(f"\n  {noun} ", everything.stdout)
             self.assertEqual(run(noun, "--help").returncode, OK)
+
+    def test_the_document_names_the_verbs_that_there_are(self):
+        text = (ROOT / "docs" / "hawserctl.md").read_text()
+        known = {}
+        for noun, verb, _, _, _ in verbs():
+            known.setdefault(noun, set()).add(verb)
+        for nouns, words in re.findall(r"^\| (`[^|]*) \|(.*?)\| .* \|$", text, re.M):
+            if "*agreed*" in nouns:
+                continue
+            for noun in re.findall(r"`([a-z]+)", nouns):
+                listed = re.match(r" `([a-z -]+)`", words)
+                named = set(listed[1].split()) if listed else {""}
+                self.assertEqual(named, known.pop(noun), noun)
+        self.assertEqual(known, {})
 
     def test_usage(self):
         for words in ([], ["sites", "list"], ["site"], ["site", "lst"], ["site", "show"], ["site", "list", "x"], ["site", "list", "--x"],
@@ -351,6 +365,7 @@ class Refusals(Running):
 class Liar(http.server.BaseHTTPRequestHandler):
     """A controller whose every text drives the terminal."""
     protocol_version = "HTTP/1.1"
+    keys = []
     gateway = {"id": "00000000-0000-4000-8000-000000000001", "name": EVIL, "site_id": "00000000-0000-4000-8000-000000000002", "state": EVIL,
                "status": {"state": EVIL, "reason": EVIL, "observed_at": EVIL, "age_seconds": None}, "endpoints": [{"address": EVIL, EVIL: EVIL}],
                "overlay": {"ipv4": EVIL, "ipv6": [EVIL]}, EVIL: EVIL}
@@ -376,6 +391,15 @@ class Liar(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def do_POST(self):
+        """Hears the first try and breaks off; answers the second."""
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.keys.append(self.headers["Idempotency-Key"])
+        if len(self.keys) == 1:
+            self.close_connection = True
+            return
+        self.do_GET()
 
     def log_message(self, *words):
         pass
@@ -405,6 +429,12 @@ class Hostile(Running):
                 self.assertIn(done.returncode, (OK, CONFLICT), done.stderr)
                 self.assertEqual(HOSTILE.findall(done.stdout + done.stderr), [])
                 self.assertIn("owned", done.stdout + done.stderr)
+
+    def test_a_create_whose_answer_is_lost_is_sent_again_under_its_key(self):
+        Liar.keys.clear()
+        self.ctl("site", "create", "--name", "a", "--provider", "aws", "--role", "spoke")
+        self.assertEqual((len(Liar.keys), len(set(Liar.keys))), (2, 1), Liar.keys)
+        self.assertRegex(Liar.keys[0], r"\A[0-9a-f-]{36}\Z")
 
     def test_json_means_the_same(self):
         self.assertEqual(self.objects("gateway", "list")[0]["name"], EVIL)

@@ -23,6 +23,7 @@ AGENT_CAPS = ("net_admin", "net_raw", "bpf")
 
 BINARIES = {
     "hawser-controller": "controller",
+    "hawserctl": "controller/cli",
     "hawser-agent": "agent/control",
     "hawser-agent-keylog": "agent/control",
     "hawser-dataplane": "agent/dataplane",
