@@ -9,16 +9,19 @@
 #include "controller/store/idempotency.h"
 #include "controller/store/store.h"
 #include "controller/store/telemetry.h"
+#include "controller/telemetry/counters.h"
 #include "controller/telemetry/keeper.h"
 #include <stdlib.h>
 
 #define EXPIRE_BATCH   500 /* rows in one transaction: the writer is not held for long */
 #define EXPIRE_EVERY_S 60
-#define ROLL_BATCH     24 /* periods in one transaction */
-#define ROLL_EVERY_S   10
-#define SOON_NS        (100 * NS_PER_MS) /* there is more to do; others write in between */
-#define RENEW_EVERY_S  3600
-#define OPEN_EVERY_S   2 /* operations that wait for somebody */
+#define COUNTERS_KEPT_NS                                                                           \
+    (3600 * NS_PER_S)    /* in memory; afterwards the store's last report serves */
+#define ROLL_BATCH    24 /* periods in one transaction */
+#define ROLL_EVERY_S  10
+#define SOON_NS       (100 * NS_PER_MS) /* there is more to do; others write in between */
+#define RENEW_EVERY_S 3600
+#define OPEN_EVERY_S  2 /* operations that wait for somebody */
 
 _Static_assert(DENIAL_KEPT_S > CA_RENEW_GRACE_S, "a denied certificate could renew");
 
@@ -53,6 +56,9 @@ static unsigned expire_batch(struct app *app)
 static void on_expiry(void *arg)
 {
     struct housekeeping *h = arg;
+    uint64_t now = clock_mono_ns();
+    if (now > COUNTERS_KEPT_NS)
+        counters_table_prune(h->app->counters, now - COUNTERS_KEPT_NS);
     bool more = expire_batch(h->app) == EXPIRE_BATCH;
     evloop_timer_arm(h->expiry, more ? SOON_NS : EXPIRE_EVERY_S * NS_PER_S);
 }

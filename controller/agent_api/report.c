@@ -95,7 +95,7 @@ static int commit_report(struct app *app, const struct http_request *req, const 
     if (rc)
         counters_free(next);
     else if (next)
-        counters_table_put(app->counters, &req->gateway_id, next);
+        counters_table_put(app->counters, &req->gateway_id, next, clock_mono_ns());
     return rc;
 }
 

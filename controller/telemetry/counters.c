@@ -104,6 +104,7 @@ struct entry {
     struct entry *next;
     struct hw_id gateway;
     struct counters *counters;
+    uint64_t put_ns;
 };
 
 struct counters_table {
@@ -155,14 +156,33 @@ struct counters *counters_table_take(struct counters_table *t, const struct hw_i
     return c;
 }
 
-void counters_table_put(struct counters_table *t, const struct hw_id *gateway, struct counters *c)
+void counters_table_prune(struct counters_table *t, uint64_t before_ns)
+{
+    pthread_mutex_lock(&t->lock);
+    for (size_t i = 0; i < SLOTS; i++) {
+        struct entry **p = &t->slots[i], *n;
+        while ((n = *p)) {
+            if (n->put_ns >= before_ns) {
+                p = &n->next;
+                continue;
+            }
+            *p = n->next;
+            counters_free(n->counters);
+            free(n);
+        }
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+void counters_table_put(struct counters_table *t, const struct hw_id *gateway, struct counters *c,
+                        uint64_t now_ns)
 {
     struct entry *n = calloc(1, sizeof *n);
     if (!n) { /* the next report reads the store */
         counters_free(c);
         return;
     }
-    *n = (struct entry){.gateway = *gateway, .counters = c};
+    *n = (struct entry){.gateway = *gateway, .counters = c, .put_ns = now_ns};
     pthread_mutex_lock(&t->lock);
     struct entry **p = find(t, gateway), *old = *p;
     n->next = old ? old->next : NULL;

@@ -55,6 +55,9 @@ void counters_table_free(struct counters_table *t);
 /* Takes the entry out, so that nobody else uses it; NULL: there is none. */
 struct counters *counters_table_take(struct counters_table *t, const struct hw_id *gateway);
 /* Takes `c` over. */
-void counters_table_put(struct counters_table *t, const struct hw_id *gateway, struct counters *c);
+void counters_table_put(struct counters_table *t, const struct hw_id *gateway, struct counters *c,
+                        uint64_t now_ns);
+/* Forgets those that were put before `before_ns`: silent gateways, and such as are gone. */
+void counters_table_prune(struct counters_table *t, uint64_t before_ns);
 
 #endif

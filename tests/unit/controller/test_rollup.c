@@ -163,6 +163,29 @@ static void test_no_interval_and_foreign(void)
     pack_row_done(&row);
 }
 
+static void test_table(void)
+{
+    struct counters_table *t = counters_table_new();
+    struct report a = report(1, &one, 1000);
+    CU_ASSERT_PTR_NULL(counters_table_take(t, &one));
+    counters_table_put(t, &one, counters_of(&a), 5);
+    counters_table_put(t, &one, counters_of(&a), 7); /* replaces */
+    counters_table_put(t, &two, counters_of(&a), 9);
+    counters_table_prune(t, 7);
+    struct counters *c = counters_table_take(t, &one);
+    CU_ASSERT_PTR_NOT_NULL(c);
+    CU_ASSERT_PTR_NULL(counters_table_take(t, &one));
+    counters_table_put(t, &one, c, 7);
+    counters_table_prune(t, 8);
+    CU_ASSERT_PTR_NULL(counters_table_take(t, &one));
+    c = counters_table_take(t, &two);
+    CU_ASSERT_PTR_NOT_NULL(c);
+    counters_free(c);
+    counters_table_free(t);
+    counters_table_free(NULL);
+    report_done(&a);
+}
+
 /* ---- rollup ---- */
 
 static struct pack_row made(uint32_t ms, size_t n, const struct hw_id *ids, float rate)
@@ -320,6 +343,7 @@ int main(void)
                            {"counters began anew", test_began_anew},
                            {"the dataplane was away", test_dataplane_away},
                            {"no interval, foreign links", test_no_interval_and_foreign},
+                           {"counters of all gateways", test_table},
                            {"averages have weights", test_weights},
                            {"links come and go", test_links_come_and_go},
                            {"the worst", test_worst},
