@@ -96,7 +96,7 @@ export function OperationPage({ id }: PageProps) {
     <>
       <PageHead title={`${kinds[o.kind] ?? o.kind} from ${byId.get(o.gateway_id)?.name ?? '…'} to ${target(o, byId)}`} crumb={{ href: '/diagnostics', text: 'Diagnostics' }}>
         <OperationState state={o.state} />
-        {!done && serves('/operations/{id}/cancel', 'POST') && <button type="button" disabled={cancel.busy} onClick={() => cancel.run(async () => {
+        {!ended && serves('/operations/{id}/cancel', 'POST') && <button type="button" disabled={cancel.busy} onClick={() => cancel.run(async () => {
           await post(`/api/v1/operations/${id}/cancel`)
           live.reload()
         })}>Cancel</button>}
@@ -105,7 +105,7 @@ export function OperationPage({ id }: PageProps) {
         <ProblemBox problem={cancel.problem} />
         {o.result && <p class="verdict" role="status">{o.result.verdict}</p>}
         {o.error && <div class="problem" role="alert"><strong>{o.error.code}</strong><span>{o.error.text}</span></div>}
-        {!done && (
+        {!ended && (
           <Card title="Progress">
             <ul class="progress" aria-live="polite">
               {o.progress.steps.map((s) => <li key={s.name}><OperationState state={s.state} /> {s.name} <span class="muted">{s.text}</span></li>)}
