@@ -35,15 +35,16 @@ def missing(build):
 
 def outcomes(text):
     """(passed, name, seconds, what follows) of every test of a TAP text."""
-    found = []
+    found, current = [], None
     for line in text.splitlines():
         point = POINT.match(line)
-        if point and not point[1] and not point[4]:
-            found.append([point[2] == "ok", point[3], 0.0, []])
-        elif found:
-            found[-1][3].append(line)
+        if point and not point[1]:
+            current = [point[2] == "ok", point[3], 0.0, []]
+            found += [] if point[4] else [current]
+        elif current:
+            current[3].append(line)
             if duration := re.match(r"\s+duration_ms: ([0-9.]+)", line):
-                found[-1][2] = float(duration[1]) / 1000
+                current[2] = float(duration[1]) / 1000
     return found
 
 
