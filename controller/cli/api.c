@@ -96,7 +96,7 @@ static bool hint_of_object(struct cli *c, const char *detail)
 {
     char name[HW_NAME_MAX + 1];
     for (const struct noun *const *n = nouns; *n; n++) {
-        if (!(*n)->path || (*n)->label || (*n)->parent)
+        if (!(*n)->path || (*n)->label || (*n)->nameless || (*n)->parent)
             continue;
         for (const char *at = strstr(detail, (*n)->name); at; at = strstr(at + 1, (*n)->name)) {
             if (!name_behind(detail, at, strlen((*n)->name), name))

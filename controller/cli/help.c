@@ -32,7 +32,7 @@ void help_synopsis(struct strbuf *out, const struct noun *n, const struct verb *
 {
     strbuf_printf(out, "hawserctl %s%s%s", n->name, v->name[0] ? " " : "", v->name);
     if (v->arg == ARG_OBJECT)
-        strbuf_puts(out, " NAME|ID");
+        strbuf_puts(out, n->nameless ? " ID" : " NAME|ID");
     if (v->arg == ARG_WORDS)
         strbuf_printf(out, " %s", v->operands);
     for (const struct flag *f = v->flags; f && f->name; f++) {

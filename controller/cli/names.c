@@ -139,6 +139,10 @@ int names_resolve(struct cli *c, const struct noun *n, const char *path, const c
         (void)id_text(&id, out);
         return CLI_OK;
     }
+    if (n->nameless) {
+        cli_hint(c, "hawserctl %s list", n->name);
+        return cli_fail(c, CLI_USAGE, "%s is no id, and a %s has no other name", text, n->name);
+    }
     const struct names *k = of_kind(c, n, path ? path : n->path, &rc);
     if (!k)
         return rc;

@@ -98,8 +98,8 @@ struct noun {
     const struct noun *parent;
     const struct column *columns; /* up to a row without a header */
     const struct verb *verbs;     /* up to a row without a name */
-    /* Writes what people call an object into `out` (nothing: only its id names it). NULL: its
-     * member `name`. */
+    bool nameless;                /* nothing but its id names an object */
+    /* Writes what people call an object into `out`. NULL: its member `name`. */
     int (*label)(struct cli *c, const struct json_at *item, struct strbuf *out);
     bool short_names; /* the part of a label behind its slash will do */
 };

@@ -64,20 +64,11 @@ static const struct verb verbs[] = {
     {.name = NULL},
 };
 
-/* Operations have no names. */
-static int label(struct cli *c, const struct json_at *item, struct strbuf *out)
-{
-    (void)c;
-    (void)item;
-    (void)out;
-    return CLI_OK;
-}
-
 const struct noun noun_operation = {
     .name = "operation",
     .title = "Operations: long work, with progress and result",
     .path = "/api/v1/operations",
     .columns = columns,
     .verbs = verbs,
-    .label = label,
+    .nameless = true,
 };

@@ -142,20 +142,11 @@ static const struct verb verbs[] = {
     {.name = NULL},
 };
 
-/* Tokens have no names. */
-static int label(struct cli *c, const struct json_at *item, struct strbuf *out)
-{
-    (void)c;
-    (void)item;
-    (void)out;
-    return CLI_OK;
-}
-
 const struct noun noun_token = {
     .name = "token",
     .title = "Enrolment tokens: what a new gateway enrols with",
     .path = "/api/v1/enrolment-tokens",
     .columns = columns,
     .verbs = verbs,
-    .label = label,
+    .nameless = true,
 };

@@ -229,6 +229,7 @@ class Life(Running):
         self.assertNotIn("hwt1.", self.ctl("token", "show", first).stdout)
         self.ctl("token", "set", first, "--expires-at", "7d")
         self.ctl("token", "delete", first)
+        self.ctl("token", "show", "gw-1", code=USAGE)
         self.ctl("token", "show", first, code=NOT_FOUND)
 
     def test_3_deleting_asks(self):
