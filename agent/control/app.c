@@ -242,6 +242,7 @@ static int start_commands(struct app *a, struct err *e)
 {
     struct commands_params p = {.loop = a->loop,
                                 .state_dir = a->settings->state_dir,
+                                .settings = a->settings,
                                 .config = config_in_force,
                                 .now = trusted_now,
                                 .post = on_post,

@@ -342,7 +342,7 @@ int commands_new(const struct commands_params *p, struct commands **out, struct 
     struct err why = {0};
     int rc = agent_path(p->state_dir, "commands.json", c->path, sizeof c->path, e);
     if (rc == 0)
-        rc = diag_new(p->loop, &diag_events, c, &c->diag, e);
+        rc = diag_new(p->loop, p->settings, &diag_events, c, &c->diag, e);
     if (rc < 0) {
         commands_free(c);
         return rc;

@@ -15,11 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct agent_settings;
 struct commands;
 
 struct commands_params {
     struct evloop *loop;
     const char *state_dir;
+    const struct agent_settings *settings; /* NULL: none */
     /* The config in force, or NULL. */
     const struct gateway_config *(*config)(void *arg);
     int64_t (*now)(void *arg); /* trusted seconds */

@@ -1,5 +1,6 @@
 #include "agent/control/diag/diag.h"
 #include "agent/control/diag/job.h"
+#include "agent/control/diag/overlay_source.h"
 #include "common/clock.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct task {
 
 struct diag {
     struct evloop *loop;
+    const struct agent_settings *settings;
     const struct diag_events *events;
     void *arg;
     struct diag_budget budget;
@@ -145,12 +147,6 @@ static struct task *free_task(struct diag *d)
     return NULL;
 }
 
-static const struct ipaddr *overlay_source(const struct command *c,
-                                           const struct gateway_config *config)
-{
-    return c->target.family == 4 ? &config->overlay4 : &config->overlay6;
-}
-
 void diag_start(struct diag *d, const struct command *c, const struct gateway_config *config)
 {
     static const struct job_kind *const kinds[] = {&job_trace_path, &job_ping, &job_tcp_connect};
@@ -167,7 +163,7 @@ void diag_start(struct diag *d, const struct command *c, const struct gateway_co
     struct err e = {0};
     t->command = *c;
     if (c->network == COMMAND_OVERLAY)
-        t->command.source = *overlay_source(c, config);
+        t->command.source = overlay_source(d->settings, config, &c->target);
     t->kind = kinds[c->kind];
     evloop_timer_arm(t->deadline, COMMAND_TIME_NS);
     struct job_env env = {.loop = d->loop,
@@ -188,13 +184,14 @@ bool diag_cancel(struct diag *d, const struct hw_id *id)
     return t != NULL;
 }
 
-int diag_new(struct evloop *loop, const struct diag_events *events, void *arg, struct diag **out,
-             struct err *e)
+int diag_new(struct evloop *loop, const struct agent_settings *settings,
+             const struct diag_events *events, void *arg, struct diag **out, struct err *e)
 {
     struct diag *d = calloc(1, sizeof *d);
     if (!d)
         return err_set(e, HW_ENOMEM, "out of memory");
     d->loop = loop;
+    d->settings = settings;
     d->events = events;
     d->arg = arg;
     for (size_t i = 0; i < DIAG_AT_ONCE; i++) {

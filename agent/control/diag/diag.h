@@ -15,6 +15,7 @@
 
 #define DIAG_AT_ONCE 2
 
+struct agent_settings;
 struct diag;
 
 /* Calls come from the loop, or from inside diag_start and diag_cancel. */
@@ -26,8 +27,9 @@ struct diag_events {
                  const char *code, const char *text);
 };
 
-int diag_new(struct evloop *loop, const struct diag_events *events, void *arg, struct diag **out,
-             struct err *e);
+/* `settings` (NULL: none) name the site's interface. */
+int diag_new(struct evloop *loop, const struct agent_settings *settings,
+             const struct diag_events *events, void *arg, struct diag **out, struct err *e);
 void diag_free(struct diag *d); /* ends all without a call */
 
 /* `config` (NULL: none yet) says where the overlay leads. Always ends in one `over`. */
