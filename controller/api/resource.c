@@ -274,12 +274,29 @@ static int write_answer(struct write *w, struct err *e)
     return rc ? rc : idempotency_keep(w->db, w->req, &w->kept, e);
 }
 
-/* The transaction around one of the steps above. */
+static int write_planned(struct write *w, int (*step)(struct write *, struct err *),
+                         struct publish_result *result, struct err *e)
+{
+    int rc = step(w, e);
+    if (!rc && w->r->planned)
+        rc = publish_changes(w->app, w->db, PUBLISH_OPERATOR, result, e);
+    return rc ? rc : write_answer(w, e);
+}
+
+/* The transaction around one of the steps above, or the one that the request came with. */
 static int write_run(struct write *w, int (*step)(struct write *, struct err *), struct err *e)
 {
     struct publish_result result = {0};
     w->row = row_new(w->r, e);
-    int rc = w->row ? store_begin(w->app->store, STORE_CHANGE, &w->db, e) : HW_ENOMEM;
+    if (!w->row)
+        return HW_ENOMEM;
+    if (w->req->within) {
+        w->db = w->req->within;
+        int tried = write_planned(w, step, &result, e);
+        publish_result_done(&result);
+        return tried;
+    }
+    int rc = store_begin(w->app->store, STORE_CHANGE, &w->db, e);
     if (rc)
         return rc;
     rc = idempotency_find(w->db, w->req, &w->answer, e);
@@ -287,11 +304,7 @@ static int write_run(struct write *w, int (*step)(struct write *, struct err *),
         store_rollback(w->db);
         return rc;
     }
-    rc = step(w, e);
-    if (!rc && w->r->planned)
-        rc = publish_changes(w->app, w->db, PUBLISH_OPERATOR, &result, e);
-    if (!rc)
-        rc = write_answer(w, e);
+    rc = write_planned(w, step, &result, e);
     return change_finish(w->app, w->db, rc, &result, e);
 }
 

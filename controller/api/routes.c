@@ -6,6 +6,7 @@
 
 #define BODY  (64u << 10) /* an object */
 #define SMALL 1024        /* nothing, or {} */
+#define PLAN_BODY (1u << 20) /* many objects */
 #define V1    "/api/v1"
 #define AGENT "/agent/v1"
 
@@ -49,6 +50,8 @@ const struct http_route routes[] = {
 
     {HTTP_PEOPLE, HTTP_GET,    V1 "/telemetry",                  ROLE_ADMIN,  telemetry_get,           0, NULL},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/topology",                   ROLE_ADMIN,  topology_get,            0, NULL},
+
+    {HTTP_PEOPLE, HTTP_POST,   V1 "/plan",                       ROLE_ADMIN,  plan_preview,            PLAN_BODY, NULL},
 
     {HTTP_PEOPLE, HTTP_GET,    V1 "/revisions",                  ROLE_ADMIN,  revisions_get,           0, NULL},
     {HTTP_PEOPLE, HTTP_POST,   V1 "/revisions/accept",           ROLE_ADMIN,  revisions_accept,        SMALL, NULL},

@@ -29,6 +29,7 @@ struct http_pair {
     const char *name, *value; /* value is "" when absent */
 };
 
+struct db;
 struct http_server;
 struct http_route;
 
@@ -48,6 +49,10 @@ struct http_request {
 
     char params[HTTP_PARAMS_MAX][HTTP_PARAM_LEN]; /* {…} of the route's path, in order */
     size_t n_params;
+
+    /* A write that is only tried: within this transaction, which its maker undoes. NULL: for good.
+     */
+    struct db *within;
 
     const struct http_route *route; /* NULL when the request was refused before its handler */
 

@@ -33,6 +33,7 @@ enum topo_scope { TOPO_PRIVATE, TOPO_PUBLIC };
 struct topo_endpoint {
     struct ipaddr address;
     enum topo_scope scope;
+    unsigned mtu;   /* of its interface; 0: not known */
     bool reachable; /* others can open a connection to it */
     bool
         on_host; /* stands on one of the machine's interfaces; false: the cloud translates it 1:1 */

@@ -53,13 +53,14 @@ static int reported_addresses(const char *interfaces_json, struct node *out, str
     return rc;
 }
 
-static bool has_address(const struct node *n, const struct ipaddr *a)
+/* The interface with that address; NULL when none has it. */
+static const struct node_interface *interface_of(const struct node *n, const struct ipaddr *a)
 {
-    for (size_t i = 0; i < n->n_interfaces; i++)
+    for (size_t i = 0; n && i < n->n_interfaces; i++)
         for (size_t k = 0; k < n->interfaces[i].n_addresses; k++)
             if (ipaddr_equal(&n->interfaces[i].addresses[k].addr, a))
-                return true;
-    return false;
+                return &n->interfaces[i];
+    return NULL;
 }
 
 /* Before the machine has reported: a private address is taken to stand on it, a public one only
@@ -88,11 +89,13 @@ static int load_endpoints(const struct store_gateway *g, struct topo_gateway *ou
     }
     for (size_t i = 0; i < g->n_endpoints; i++) {
         const struct store_endpoint *p = &g->endpoints[i];
-        out->endpoints[out->n_endpoints++] = (struct topo_endpoint){
-            .address = p->address,
-            .scope = p->is_public ? TOPO_PUBLIC : TOPO_PRIVATE,
-            .reachable = p->reachable,
-            .on_host = node ? has_address(node, &p->address) : presumed_on_host(g, p)};
+        const struct node_interface *on = interface_of(node, &p->address);
+        out->endpoints[out->n_endpoints++] =
+            (struct topo_endpoint){.address = p->address,
+                                   .scope = p->is_public ? TOPO_PUBLIC : TOPO_PRIVATE,
+                                   .mtu = on ? on->mtu : 0,
+                                   .reachable = p->reachable,
+                                   .on_host = node ? on != NULL : presumed_on_host(g, p)};
     }
     free(node);
     return 0;
