@@ -132,6 +132,18 @@ class TracePath(unittest.TestCase):
         self.assertEqual(trace["source_address"], address("gw-a1", "overlay", 4))
         self.assertEqual(operation["result"]["verdict"], f"MTU is {trace['path_mtu']} all the way, outward and back.")
 
+    def test_tunnel_over_a_line_that_got_narrow(self):
+        """Nobody tells the tunnel: large inner packets vanish, and the search says what still passes."""
+        before = run("trace-path", target_gateway_id=gateway("gw-b1"), network="overlay", both_ways=False)["result"]
+        self.rig({"r3": {"mtu": 1400, "icmp": "too-big"}})
+        operation = run("trace-path", target_gateway_id=gateway("gw-b1"), network="overlay", protocol="icmp",
+                        timeout_ms=300, both_ways=False)
+        trace = operation["result"]["outward"]
+        mtu = before["outward"]["path_mtu"] - 100
+        self.assertEqual((trace["path_mtu"], trace["mtu_source"]), (mtu, "search"))
+        self.assertEqual(trace["verdict"], f"MTU falls to {mtu} between {address('gw-a1', 'overlay', 4)} (source) and "
+                                           "gw-b1 (hop 1). Nobody says so by ICMP.")
+
     def test_no_way_is_said(self):
         operation = run("trace-path", target_address="203.0.113.7", timeout_ms=300)
         trace = operation["result"]["outward"]
