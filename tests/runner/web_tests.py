@@ -32,7 +32,6 @@ def missing(build):
     return None
 
 
-
 def outcomes(text):
     """(passed, name, seconds, what follows) of every test of a TAP text."""
     found, current = [], None
