@@ -8,34 +8,31 @@ import contextlib
 import json
 import math
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "lab"))
 
-import lab
 import measure
 from expect import say
 from netns import LabError
 
 MTUS = (1500, 9000)
-STREAMS = (1, 8, 32, 128)
 ROUNDS = 3
-SECONDS = 5
 
 
 class Revision:
     """A build to be measured: the working tree, or another commit built in a tree of its own."""
 
-    def __init__(self, name, build, commit):
+    def __init__(self, name, tree, commit):
         self.name = name
-        self.build = build
+        self.tree = tree
+        self.build = tree / "build" / "release"
         self.commit = commit
 
 
@@ -66,7 +63,7 @@ def built(rev):
                               + " ".join(targets)], cwd=place, capture_output=True, text=True)
         if log.returncode != 0:
             raise LabError(f"{rev} does not build:\n{(log.stdout + log.stderr)[-3000:]}")
-        yield Revision(rev, place / "build" / "release", commit)
+        yield Revision(rev, place, commit)
     finally:
         subprocess.run(["git", "-C", str(ROOT), "worktree", "remove", "--force", str(place)], check=False)
         shutil.rmtree(place.parent, ignore_errors=True)
@@ -101,58 +98,21 @@ def bench_aead(revisions):
     return {"cells": rows}
 
 
-class Pinger:
-    """Round trips of pings during a `with` block, in ms."""
-
-    def __init__(self, running, address):
-        client, _ = measure.ends(running)
-        self.process = running.popen(client, "ping", "-n", "-i", "0.1", "-w", "60", address, stdout=subprocess.PIPE,
-                                     stderr=subprocess.DEVNULL, text=True)
-        self.times = []
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
-
-    def read(self):
-        for line in self.process.stdout:
-            found = re.search(r"time=([\d.]+)", line)
-            if found:
-                self.times.append(float(found.group(1)))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(10)
-        self.reader.join(10)
-
-
-def ping_idle(running, address):
-    client, _ = measure.ends(running)
-    out = running.exec(client, "ping", "-n", "-i", "0.05", "-c", "20", address, timeout=30)
-    return measure.median([float(t) for t in re.findall(r"time=([\d.]+)", out)])
-
-
-def chain_cell(running, streams):
-    """One round of one cell: encrypted, then plain."""
-    client, _ = measure.ends(running)
-    encrypted_to, plain_to = measure.addresses(running)
-    idle = ping_idle(running, encrypted_to)
-    cpu = measure.dataplane_cpu(running)
-    with Pinger(running, encrypted_to) as pinger:
-        encrypted = measure.iperf(running, client, encrypted_to, streams, SECONDS)
-    cpu = measure.dataplane_cpu(running) - cpu
-    plain = measure.iperf(running, client, plain_to, streams, SECONDS)
-    return {
-        "encrypted_gbps": encrypted["gbps"],
-        "native_gbps": plain["gbps"],
-        "ratio": encrypted["gbps"] / plain["gbps"],
-        "ping_idle_ms": idle,
-        "ping_load_ms": measure.median(pinger.times) if pinger.times else None,
-        "gateway_cpu_s_per_gb": cpu / (encrypted["bytes"] / 1e9),
-        "retransmits": encrypted["retransmits"],
-        "congestion_control": encrypted["cc"],
-    }
+def chain_round(revision, mtu, strict_wire):
+    """One lab with every number of streams once, by the revision's own lab: its settings are those of its programs."""
+    command = [sys.executable, "-B", str(HERE / "chain_round.py"), str(revision.tree / "tests" / "lab"),
+               str(revision.build), str(mtu)] + (["--strict-wire"] if strict_wire else [])
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        out, _ = process.communicate()
+    except KeyboardInterrupt:
+        # Sent twice by a terminal, which does no harm: it is taking its lab down already.
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+        raise
+    if process.returncode != 0:
+        raise LabError(f"chain, MTU {mtu}, {revision.name}: no result")
+    return json.loads(out)
 
 
 def chain_rounds(revisions, strict_wire, mtus, collected):
@@ -162,17 +122,10 @@ def chain_rounds(revisions, strict_wire, mtus, collected):
         for number in range(ROUNDS):
             for revision in revisions:
                 say(f"chain, MTU {mtu}, round {number + 1} of {ROUNDS}: {revision.name}")
-                running = lab.up(lab.Options("chain", mtu=mtu, strict_wire=strict_wire, build=revision.build))
-                try:
-                    switches = measure.offloads(running)
-                    with measure.IperfServer(running, measure.ends(running)[1]):
-                        for streams in STREAMS:
-                            cell = chain_cell(running, streams)
-                            say(f"  {streams:>3} streams: {cell['encrypted_gbps']:6.2f} of {cell['native_gbps']:6.2f} "
-                                f"Gbit/s")
-                            collected.setdefault((revision.name, mtu, streams, strict_wire), []).append(cell)
-                finally:
-                    running.close()
+                result = chain_round(revision, mtu, strict_wire)
+                switches = result["offloads"]
+                for streams, cell in result["cells"].items():
+                    collected.setdefault((revision.name, mtu, int(streams), strict_wire), []).append(cell)
     return switches
 
 
@@ -235,7 +188,7 @@ def parse():
 
 
 def run(args):
-    own = Revision("here", ROOT / "build" / "release", measure.commit(ROOT))
+    own = Revision("here", ROOT, measure.commit(ROOT))
     options = {}
     if args.name == "chain":
         options = {"strict_wire": args.strict_wire, "mtus": (args.mtu,) if args.mtu else MTUS}
