@@ -45,7 +45,8 @@ class UnequalWorkers(unittest.TestCase):
         with measure.IperfServer(self.lab, server):
             result = measure.iperf(self.lab, client, address, 32, 3)
         self.assertGreater(result["gbps"], 0.1)
-        self.assertEqual(self.reordered() - before, 0)
+        # A hash that moves flows gives hundreds; the hosts' own veth pairs give one now and then, by plain routing too.
+        self.assertLess(self.reordered() - before, 10)
 
 
 if __name__ == "__main__":
