@@ -33,6 +33,7 @@ struct cli {
     uint64_t timeout_ns;
     enum cli_output output;
     bool no_headers, verbose, yes;
+    bool plan;               /* shows what a write would do instead of writing */
     bool colour;             /* standard output is a terminal that shows it */
     unsigned width;          /* of the terminal; 0: none, nothing is cut */
     bool stdin_taken;        /* by the token */

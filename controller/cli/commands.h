@@ -4,7 +4,7 @@
 
 #include "controller/cli/noun.h"
 
-extern const struct noun noun_api, noun_completion, noun_manual, noun_status, noun_version,
-    noun_watch, noun_whoami;
+extern const struct noun noun_api, noun_completion, noun_manual, noun_plan, noun_status,
+    noun_version, noun_watch, noun_whoami;
 
 #endif

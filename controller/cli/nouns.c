@@ -3,9 +3,25 @@
 #include <string.h>
 
 const struct noun *const nouns[] = {
-    &noun_site,      &noun_gateway, &noun_connection, &noun_link,       &noun_token,  &noun_size,
-    &noun_telemetry, &noun_diag,    &noun_operation,  &noun_revision,   &noun_status, &noun_watch,
-    &noun_whoami,    &noun_version, &noun_api,        &noun_completion, &noun_manual, NULL,
+    &noun_site,
+    &noun_gateway,
+    &noun_connection,
+    &noun_link,
+    &noun_token,
+    &noun_size,
+    &noun_telemetry,
+    &noun_diag,
+    &noun_operation,
+    &noun_revision,
+    &noun_plan,
+    &noun_status,
+    &noun_watch,
+    &noun_whoami,
+    &noun_version,
+    &noun_api,
+    &noun_completion,
+    &noun_manual,
+    NULL,
 };
 
 const struct noun *nouns_find(const char *name)

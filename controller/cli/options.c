@@ -47,6 +47,7 @@ const struct option_row option_rows[] = {
     {"-o", "table|wide|json", "form of the output"},
     {"--no-headers", NULL, "tables without their first line"},
     {"--yes", NULL, "asks nothing"},
+    {"--plan", NULL, "shows what a write would do instead of writing"},
     {"-v", NULL, "requests on standard error"},
     {"--help", NULL, "of hawserctl, of a noun, of a verb"},
     {NULL, NULL, NULL},
@@ -96,6 +97,8 @@ static void take_switch(struct cli *c, struct options *o, const char *name)
         c->no_headers = true;
     else if (strcmp(name, "--yes") == 0)
         c->yes = true;
+    else if (strcmp(name, "--plan") == 0)
+        c->plan = true;
     else if (strcmp(name, "-v") == 0)
         c->verbose = true;
     else

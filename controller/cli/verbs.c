@@ -4,6 +4,7 @@
 #include "controller/cli/detail.h"
 #include "controller/cli/names.h"
 #include "controller/cli/nouns.h"
+#include "controller/cli/plan.h"
 #include "controller/cli/table.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,12 @@ static int run_one(struct cli *c, const struct noun *n, const struct verb *v, co
     /* The verb takes a body, and every member of it may be absent. */
     if (!rc && !reads && !body && nouns_takes_file(v) && strcmp(v->method, "DELETE") != 0)
         body = strdup("{}");
+    if (!rc && c->plan) {
+        rc = plan_one(c, v->method, strbuf_str(&path), body);
+        free(body);
+        strbuf_done(&path);
+        return rc;
+    }
     rc = rc ? rc : api_call(c, v->method, strbuf_str(&path), body, &reply);
     if (!rc && v->shows == SHOWS_NOTHING)
         rc = say_done(c, v);
@@ -128,7 +135,9 @@ int verbs_run(struct cli *c, const struct noun *n, const struct verb *v, struct 
 {
     const char *name = v->arg == ARG_OBJECT ? a->operands[0] : args_value(a, "name");
     cli_subject(c, n->name, name);
-    if (v->confirm) {
+    if (c->plan && (v->run || !v->method || strcmp(v->method, "GET") == 0))
+        return cli_fail(c, CLI_USAGE, "--plan: this verb does not write, or cannot be planned");
+    if (v->confirm && !c->plan) {
         char what[200];
         (void)snprintf(what, sizeof what, "%s %s", v->name, c->subject);
         int rc = verbs_confirm(c, what);

@@ -53,7 +53,7 @@ class Tables(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (OK, ""))
                 for flag in flags:
                     self.assertIn(f"--{flag} ", done.stdout.replace("\n", " "))
-                example = re.search(r"^Example:\n  (hawserctl .*)$", done.stdout, re.M)[1].split(" > ")[0].split(" | ")[0]
+                example = re.search(r"^Example:\n  (hawserctl .*)$", done.stdout, re.M)[1].split(" > ")[0].split(" < ")[0].split(" | ")[0]
                 self.assertTrue(example.startswith(" ".join(["hawserctl", *words_of(noun, verb)])), example)
                 if noun == "watch":  # goes on where nobody answers
                     continue
@@ -279,6 +279,24 @@ class Life(Running):
         self.ctl("size", "delete-figure", "onprem/box", figure["id"])
         self.ctl("size", "delete", "onprem/box")
         self.ctl("size", "show", "onprem/box", code=NOT_FOUND)
+
+    def test_4_plan(self):
+        before = self.objects("revision", "show")
+        self.ctl("site", "create", "--name", "left", "--provider", "onprem", "--role", "spoke", "--cidrs", "10.71.0.0/16")
+        made = self.ctl("site", "create", "--plan", "--name", "right", "--provider", "onprem", "--role", "transit", "--cidrs", "10.72.0.0/16")
+        self.assertTrue(made.stdout.strip())
+        self.ctl("site", "show", "right", code=NOT_FOUND)
+        refused = run("site", "create", "--plan", "--name", "right", "--provider", "onprem", "--role", "transit", "--cidrs", "10.71.1.0/24", env=self.env)
+        self.assertEqual((refused.returncode, "overlaps 10.71.0.0/16 of site left" in refused.stdout), (FAILED, True), refused)
+        changes = self.write("changes.json", json.dumps({"changes": [
+            {"method": "POST", "path": "/api/v1/sites", "body": {"name": "x", "provider": "onprem", "role": "transit", "cidrs": ["10.73.0.0/16"]}},
+            {"method": "POST", "path": "/api/v1/connections", "body": {"name": "x", "site_a_id": "@0", "site_b_id": self.objects("site", "show", "left")["id"]}}]}))
+        self.assertIs(self.objects("plan", "--file", changes)["feasible"], True)
+        self.assertIs(json.loads(self.ctl("site", "delete", "left", "--plan", "-o", "json").stdout)["feasible"], True)
+        self.ctl("site", "list", "--plan", code=USAGE)
+        self.ctl("token", "create", "--site", "left", "--plan", code=USAGE)
+        self.ctl("site", "delete", "left", "--yes")
+        self.assertEqual(self.objects("revision", "show")["revision"], before["revision"] + 2)
 
     def test_5_all_pages(self):
         """More sites than a page has at most need not be made: pages of the default size are asked for by hand."""
