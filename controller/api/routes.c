@@ -4,11 +4,11 @@
 #include "controller/agent_api/agent_api.h"
 #include "controller/api/api.h"
 
-#define BODY  (64u << 10) /* an object */
-#define SMALL 1024        /* nothing, or {} */
-#define PLAN_BODY (1u << 20) /* many objects */
-#define V1    "/api/v1"
-#define AGENT "/agent/v1"
+#define BODY      (64u << 10) /* an object */
+#define SMALL     1024        /* nothing, or {} */
+#define PLAN_BODY (1u << 20)  /* many objects */
+#define V1        "/api/v1"
+#define AGENT     "/agent/v1"
 
 /* clang-format off */
 #define RESOURCE(path, r)                                                               \
