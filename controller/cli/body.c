@@ -182,9 +182,9 @@ int body_put(struct cli *c, struct json_writer *w, const struct flag *f, const c
         return put_number(c, w, f, key, value);
     case FLAG_BOOL:
         json_put_bool(w, key, strcmp(value, "true") == 0);
-        return strcmp(value, "true") && strcmp(value, "false")
-                   ? wrong(c, f, value, "must be true or false")
-                   : CLI_OK;
+        return strcmp(value, "true") == 0 || strcmp(value, "false") == 0
+                   ? CLI_OK
+                   : wrong(c, f, value, "must be true or false");
     case FLAG_LIST:
     case FLAG_ENDPOINTS:
         json_open_array(w, key);

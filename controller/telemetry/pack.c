@@ -121,10 +121,10 @@ uint8_t *pack_main(const struct pack_row *r, size_t *len)
     byte_put16(&w, LINK_LEN);
     byte_put32(&w, 0);
     put_gateway(&w, &r->gateway);
-    for (uint16_t i = DROP_NONE + 1; i < DROP_COUNT; i++) {
+    for (unsigned i = DROP_NONE + 1; i < DROP_COUNT; i++) {
         if (!r->drops[i])
             continue;
-        byte_put16(&w, i);
+        byte_put16(&w, (uint16_t)i);
         byte_put64(&w, r->drops[i]);
     }
     for (size_t i = 0; i < r->n_links; i++)
