@@ -51,6 +51,13 @@ function writes(w: Wish, fleet: Fleet): Write[] {
   return list
 }
 
+/** For the plan: the gateways that will enrol, as if they had been made before. */
+function gatewaysToCome(w: Wish, fleet: Fleet) {
+  let made = 0
+  return w.ends.map((e) => ({ e, id: e.existing || `@${made++}` })).filter(({ e }) => !hasGateway(e, fleet))
+    .map(({ e, id }) => ({ method: 'POST', path: '/api/v1/gateways', body: { name: gatewayName(e, fleet), site_id: id } }))
+}
+
 function SiteStep({ end, set, other, fleet, problem }: { end: End; set: (e: End) => void; other: End | undefined; fleet: Fleet; problem: Problem | undefined }) {
   const taken = other?.existing
   return (
@@ -179,7 +186,7 @@ export function CreatePage() {
 
   const next = () => submit.run(async () => {
     if (step === 3) return apply()
-    if (step === 2 && serves('/plan', 'POST')) setPlan(await post<Plan>('/api/v1/plan', { changes: writes(wish, fleet).map(({ method, path, body }) => ({ method, path, body })) }))
+    if (step === 2 && serves('/plan', 'POST')) setPlan(await post<Plan>('/api/v1/plan', { changes: [...writes(wish, fleet).map(({ method, path, body }) => ({ method, path, body })), ...gatewaysToCome(wish, fleet)] }))
     setStep(step + 1)
   })
 
