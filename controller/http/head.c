@@ -37,9 +37,10 @@ static enum MHD_Result collect_pair(void *arg, enum MHD_ValueKind kind, const ch
  * section 7.2, RFC 9112 section 6.3). */
 static const char *repeated_field(const struct http_request *req)
 {
-    static const char *const once[] = {"Host",           "Content-Length", "Transfer-Encoding",
-                                       "Content-Type",   "Authorization",  "If-Match",
-                                       "Idempotency-Key"};
+    static const char *const once[] = {
+        "Host",          "Content-Length", "Transfer-Encoding", "Content-Type",
+        "Authorization", "If-Match",       "Idempotency-Key",   "Origin",
+        "Hawser-Csrf"};
     for (size_t i = 0; i < sizeof once / sizeof *once; i++) {
         size_t seen = 0;
         for (size_t k = 0; k < req->n_headers; k++)

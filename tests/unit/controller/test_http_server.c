@@ -42,6 +42,8 @@ static void test_refusals(void)
     } cases[] = {
         {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nauthorization: y\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\nHost: a\r\nOrigin: x\r\norigin: y\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\nHost: a\r\nHawser-Csrf: x\r\nhawser-csrf: x\r\n\r\n", 400},
         {"GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
         {"GET /%0d%0aX HTTP/1.1\r\nHost: a\r\n\r\n", 400},
         {"GET /?q=%01 HTTP/1.1\r\nHost: a\r\n\r\n", 400},
