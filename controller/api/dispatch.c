@@ -45,7 +45,9 @@ static int check_credentials(struct app *app, struct http_request *req, enum htt
         return rc;
     rc = role == ROLE_ADMIN ? check_person(db, req, e) : agent_cert_check(db, req, role, e);
     store_read_end(db);
-    return rc || !req->by_session ? rc : session_touch(app->store, req, e);
+    if (!rc && req->by_session)
+        session_touch(app->store, req);
+    return rc;
 }
 
 /* Browsers go on polling when a session has ended; nobody guesses 256 bits. */

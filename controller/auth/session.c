@@ -2,6 +2,7 @@
 #include "common/b64url.h"
 #include "common/clock.h"
 #include "common/hex.h"
+#include "common/log.h"
 #include "common/secret.h"
 #include "controller/store/api_token.h"
 #include <openssl/sha.h>
@@ -149,12 +150,9 @@ int session_check(struct db *db, struct http_request *req, struct err *e)
     return rc;
 }
 
-int session_touch(struct store *store, const struct http_request *req, struct err *e)
+static int touch(struct store *store, const struct http_request *req, int64_t now, struct err *e)
 {
-    int64_t now = clock_wall_s();
     struct db *db;
-    if (now < req->session_used_at + TOUCH_EVERY_S)
-        return 0;
     int rc = store_begin(store, STORE_TELEMETRY, &db, e);
     if (rc)
         return rc;
@@ -163,6 +161,14 @@ int session_touch(struct store *store, const struct http_request *req, struct er
         return store_commit(db, e);
     store_rollback(db);
     return rc;
+}
+
+void session_touch(struct store *store, const struct http_request *req)
+{
+    struct err e = {0};
+    int64_t now = clock_wall_s();
+    if (now >= req->session_used_at + TOUCH_EVERY_S && touch(store, req, now, &e))
+        log_warn_limited("a session's use is not noted: %s", e.text);
 }
 
 int session_of(struct db *db, const struct http_request *req, struct store_web_session *out,

@@ -25,8 +25,9 @@ bool session_present(const struct http_request *req);
 /* Checks the cookie, and of a request that may change something its CSRF token and origin; fills
  * api_token_id and the session's fields of req. HW_EAUTH, HW_EFORBIDDEN. */
 int session_check(struct db *db, struct http_request *req, struct err *e);
-/* Remembers the use, not more often than once a minute. */
-int session_touch(struct store *store, const struct http_request *req, struct err *e);
+/* Remembers the use, not more often than once a minute. A store that takes no writes, its disk full
+ * say, is no reason to refuse who only reads: the session then ends earlier. */
+void session_touch(struct store *store, const struct http_request *req);
 /* The session of a request that session_check let pass, and its CSRF token. */
 int session_of(struct db *db, const struct http_request *req, struct store_web_session *out,
                char csrf[SESSION_CSRF_MAX], struct err *e);

@@ -187,6 +187,19 @@ class Sessions(Base):
         with self.store() as store:
             self.assertLess(store.execute("SELECT unixepoch() - last_used_at FROM web_sessions WHERE id = ?", (one,)).fetchone()[0], 60)
 
+    def test_a_use_that_cannot_be_noted_refuses_nobody(self):
+        session, cookie = self.sign_in()
+        one = bytes.fromhex(session["id"].replace("-", ""))
+        with self.store() as store:
+            store.execute("UPDATE web_sessions SET last_used_at = unixepoch() - 3000 WHERE id = ?", (one,))
+            store.execute("CREATE TRIGGER full BEFORE UPDATE ON web_sessions BEGIN SELECT RAISE(FAIL, 'disk full'); END")
+            try:
+                self.assertEqual(self.call("GET", "/api/v1/whoami", Cookie=cookie).status, 200)
+                self.assertEqual(self.get("/api/v1/sites", Cookie=cookie).status, 200)
+            finally:
+                store.execute("DROP TRIGGER full")
+        self.assertEqual(self.controller.log_text().count("a session's use is not noted"), 1)
+
     def test_the_secret_is_not_stored(self):
         _, cookie = self.sign_in()
         with self.store() as store:
