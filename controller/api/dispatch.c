@@ -50,13 +50,13 @@ static int check_credentials(struct app *app, struct http_request *req, enum htt
     return rc;
 }
 
-/* Browsers go on polling when a session has ended; nobody guesses 256 bits. */
+/* A session without the CSRF token is a session all the same: it guesses nothing. */
 static void refused(struct app *app, const struct http_request *req, struct http_response *res,
                     enum http_role role, const struct err *e)
 {
     char peer[IPADDR_TEXT_MAX], path[HTTP_PATH_TEXT_MAX];
     bool session = role == ROLE_ADMIN && session_present(req);
-    if (role == ROLE_ADMIN && !session)
+    if (role == ROLE_ADMIN && (!session || e->code == HW_EAUTH))
         ratelimit_failed(app->auth_limit, &req->peer, clock_mono_ns());
     if (session && e->code == HW_EAUTH)
         (void)session_set_cookie(res, NULL, NULL);
@@ -64,24 +64,35 @@ static void refused(struct app *app, const struct http_request *req, struct http
                      http_request_path_text(req, path), e->text);
 }
 
-/* A client certificate costs a guesser nothing less than the CA's key, so only tokens are limited.
- */
+/* True: the client's address has failed too often, and has been told so. */
+static bool limited(struct app *app, const struct http_request *req, struct http_response *res)
+{
+    if (ratelimit_allows(app->auth_limit, &req->peer, clock_mono_ns()))
+        return false;
+    problem_write(req, res, 429, "rate-limited", "Too many failed attempts", NULL,
+                  "too many failed authentications came from this address");
+    http_response_header(res, "Retry-After", "10");
+    return true;
+}
+
+/* A client certificate costs a guesser nothing less than the CA's key, so only tokens and cookies
+ * are limited. Whoever has signed in is let pass although others of that address have failed: a
+ * cookie is looked at first, a token only within the limit. */
 static bool authenticate(struct app *app, struct http_request *req, struct http_response *res,
                          enum http_role role)
 {
     struct err e = {0};
+    bool session = role == ROLE_ADMIN && session_present(req);
     if (role == ROLE_PUBLIC)
         return true;
-    if (role == ROLE_ADMIN && !ratelimit_allows(app->auth_limit, &req->peer, clock_mono_ns())) {
-        problem_write(req, res, 429, "rate-limited", "Too many failed attempts", NULL,
-                      "too many failed authentications came from this address");
-        http_response_header(res, "Retry-After", "10");
+    if (role == ROLE_ADMIN && !session && limited(app, req, res))
         return false;
-    }
     if (!check_credentials(app, req, role, &e)) {
         req->role = role;
         return true;
     }
+    if (session && e.code == HW_EAUTH && limited(app, req, res))
+        return false;
     if (e.code == HW_EAUTH || e.code == HW_EFORBIDDEN)
         refused(app, req, res, role, &e);
     problem_from_err(req, res, &e);

@@ -224,6 +224,24 @@ class Sessions(Base):
         self.assertEqual(seen[0], 401)
         self.assertIn(429, seen)
 
+    def test_failures_of_others_end_no_session(self):
+        wrong = f"{COOKIE}={'A' * 43}"
+        for failing in ({"Authorization": "Bearer guess"}, {"Cookie": wrong}):
+            with Controller() as controller:
+                client = Client(controller.port, controller.web_context())
+                signed_in = client.request("POST", "/api/v1/sessions", {"token": controller.token})
+                cookie = signed_in.headers["Set-Cookie"].split(";")[0]
+
+                def status(method="GET", body=None, **headers):
+                    return client.request(method, "/api/v1/sites", body, headers).status
+                self.assertEqual([status("POST", {}, Cookie=cookie) for _ in range(80)], [403] * 80)  # no failure: a session it is
+                seen = [status(**failing) for _ in range(80)]
+                self.assertEqual((seen[0], seen[-1]), (401, 429), failing)
+                self.assertEqual(status(Authorization=f"Bearer {controller.token}"), 429)
+                self.assertEqual(status(Cookie=wrong), 429)
+                self.assertEqual(status(Cookie=cookie), 200)
+                client.close()
+
     def test_bodies_are_judged(self):
         for body, status in (({}, 422), ({"token": 1}, 422), ({"token": "x" * 129}, 422), ({"token": "x", "more": 1}, 422), (b"{", 400)):
             self.assertEqual(self.call("POST", "/api/v1/sessions", body).status, status, body)
