@@ -10,8 +10,9 @@
 
 /* How often a certificate's end is looked for: the trusted clock moves on its own. */
 #define CERT_CHECK_NS (30 * NS_PER_S)
-/* Between an epoch and the next that a peer asks for by WANT. It can't have crossed the last one:
- * that closed the connection which it would have come by. */
+/* Between an epoch, or an attempt at one, and the next that a peer asks for by WANT: each costs a
+ * whole handshake. It can't have crossed the last epoch: that closed the connection which it would
+ * have come by. */
 #define WANT_PACE_NS (1 * NS_PER_S)
 
 static const struct conn_handler link_conn;
@@ -408,6 +409,7 @@ static void take_want(struct keylink *l, uint8_t reason)
     rekey_hurry(&l->rekey);
     if (active)
         rekey_not_before(&l->rekey, active->installed_ns + WANT_PACE_NS);
+    rekey_pace(&l->rekey, WANT_PACE_NS);
     keylink_wake(l);
 }
 

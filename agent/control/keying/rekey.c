@@ -40,11 +40,13 @@ void rekey_failed(struct rekey *r, uint64_t now, uint32_t random)
 {
     if (r->failures < UINT16_MAX)
         r->failures++;
+    r->tried_ns = now;
     r->retry_ns = now + rekey_backoff_ns(r->failures, random);
 }
 
 void rekey_yielded(struct rekey *r, uint64_t now, uint32_t random)
 {
+    r->tried_ns = now;
     r->retry_ns = now + jitter(2 * NS_PER_S, random);
 }
 
@@ -54,9 +56,15 @@ void rekey_not_before(struct rekey *r, uint64_t ns)
         r->retry_ns = ns;
 }
 
+void rekey_pace(struct rekey *r, uint64_t ns)
+{
+    if (r->tried_ns)
+        rekey_not_before(r, r->tried_ns + ns);
+}
+
 void rekey_withdraw(struct rekey *r)
 {
-    *r = (struct rekey){.due_ns = r->due_ns};
+    *r = (struct rekey){.due_ns = r->due_ns, .tried_ns = r->tried_ns};
 }
 
 void rekey_hurry(struct rekey *r)

@@ -12,6 +12,7 @@
 struct rekey {
     uint64_t due_ns;   /* the soft limit of time; REKEY_NEVER without keys */
     uint64_t retry_ns; /* nothing is tried before */
+    uint64_t tried_ns; /* when the last attempt ended that brought no epoch; 0: none since one */
     unsigned failures; /* in a row */
     uint8_t wanted;    /* enum want_reason: an epoch is wanted whatever the age; 0: no */
 };
@@ -29,6 +30,8 @@ void rekey_failed(struct rekey *r, uint64_t now, uint32_t random);
 void rekey_yielded(struct rekey *r, uint64_t now, uint32_t random);
 /* Nothing is tried before that time either. */
 void rekey_not_before(struct rekey *r, uint64_t ns);
+/* … nor sooner than `ns` after the last attempt that brought no epoch. */
+void rekey_pace(struct rekey *r, uint64_t ns);
 /* What was wanted isn't any more; the limit of time stays. */
 void rekey_withdraw(struct rekey *r);
 /* The waiting time ends now: something changed that may let the next attempt succeed. */

@@ -437,6 +437,36 @@ static void test_offer_flood(void)
     pair_done();
 }
 
+/* One WANT a turn; true: the victim has tried more often than its pace lets it. */
+static bool wanting_hurries(void)
+{
+    struct message m = {.type = MESSAGE_WANT, .link = high->link.id, .reason = WANT_NO_KEYS};
+    if (rogue.conn)
+        conn_send(rogue.conn, &m);
+    return node_status(high).failures > awaited_value + 3;
+}
+
+/* A peer that asks for keys without end and takes none: high dials it once a second at most. */
+static void test_want_flood(void)
+{
+    start_high();
+    rogue_dial(&low->cert, PAIR_LOW_ADDRESS);
+    CU_ASSERT(pair_until(rogue_is_secured, 5));
+    struct message m = {.type = MESSAGE_HELLO, .link = high->link.id};
+    m.hello_mtu = 1400;
+    conn_send(rogue.conn, &m);
+    CU_ASSERT(pair_until(rogue_answered, 5));
+    CU_ASSERT_EQUAL(rogue.last.type, MESSAGE_HELLO);
+    awaited_value = node_status(high).failures;
+    CU_ASSERT_FALSE(pair_until(wanting_hurries, 2));
+    CU_ASSERT_EQUAL(rogue.closed, 0);
+    CU_ASSERT(node_status(high).failures > awaited_value);
+    rogue_end();
+    node_start(low);
+    CU_ASSERT(pair_until(pair_keyed, 12));
+    pair_done();
+}
+
 static bool rogue_accepted(void)
 {
     return rogue.last.type == MESSAGE_ACCEPT || rogue.closed > 0;
@@ -669,6 +699,7 @@ int main(void)
         {"bad first messages", test_bad_first_messages},
         {"unknown link", test_unknown_link},
         {"flood of offers", test_offer_flood},
+        {"flood of WANT", test_want_flood},
         {"false boot id", test_false_boot},
         {"derivation by hand", test_derivation},
         {"noise inside TLS", test_noise_inside},

@@ -70,6 +70,34 @@ static void test_backoff(void)
     CU_ASSERT_TRUE(rekey_due(&r, now + 100));
 }
 
+/* Whoever hurries it can't have it tried without pause. */
+static void test_pace(void)
+{
+    struct rekey r;
+    rekey_init(&r);
+    rekey_want(&r, WANT_NO_KEYS);
+    rekey_pace(&r, NS_PER_S);
+    CU_ASSERT_TRUE(rekey_due(&r, T0));
+    for (unsigned i = 0; i < 2; i++) {
+        if (i)
+            rekey_yielded(&r, T0, 5);
+        else
+            rekey_failed(&r, T0, 5);
+        rekey_hurry(&r);
+        rekey_pace(&r, NS_PER_S);
+        CU_ASSERT_FALSE(rekey_due(&r, T0 + NS_PER_S - 1));
+        CU_ASSERT_TRUE(rekey_due(&r, T0 + NS_PER_S));
+    }
+    rekey_withdraw(&r);
+    rekey_want(&r, WANT_OPERATOR);
+    rekey_pace(&r, NS_PER_S);
+    CU_ASSERT_FALSE(rekey_due(&r, T0 + NS_PER_S - 1));
+    rekey_keyed(&r, T0, 3600 * NS_PER_S);
+    rekey_want(&r, WANT_OPERATOR);
+    rekey_pace(&r, NS_PER_S);
+    CU_ASSERT_TRUE(rekey_due(&r, T0));
+}
+
 static void test_adopted(void)
 {
     struct rekey r;
@@ -272,6 +300,7 @@ int main(void)
     CU_add_test(s, "soft limit's spread", test_soft_jitter);
     CU_add_test(s, "limits", test_limits);
     CU_add_test(s, "back-off and alarm", test_backoff);
+    CU_add_test(s, "pace of the hurried", test_pace);
     CU_add_test(s, "adopted age", test_adopted);
     CU_add_test(s, "SPIs are unique", test_spi_unique);
     CU_add_test(s, "SPIs rest an hour", test_spi_hour);
