@@ -263,7 +263,7 @@ static void check_silence(struct keylink *l, uint64_t now)
         return;
     l->silent = true;
     l->waived = true;
-    rekey_want(&l->rekey, WANT_MISMATCH);
+    rekey_suspect(&l->rekey, WANT_MISMATCH);
     log_write(l->silence.epochs + 1 == SILENCE_ALARM_EPOCHS ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
               "no tunnel answers, keying anew link=%s silent_epochs=%u", id_text(&l->cfg.id, link),
               l->silence.epochs + 1);
@@ -274,8 +274,9 @@ void keylink_tunnel(struct keylink *l, unsigned tunnel, enum dp_tunnel_state sta
 {
     bool answers = silence_tunnel(&l->silence, tunnel, state, evloop_now(l->core->loop));
     if (answers && l->silent) {
-        l->silent = l->waived = false;
-        rekey_withdraw(&l->rekey);
+        l->silent = false;
+        if (rekey_withdraw(&l->rekey))
+            l->waived = false;
     }
     if (answers)
         keylink_changed(l);

@@ -20,8 +20,17 @@ void rekey_adopted(struct rekey *r, uint64_t now, uint64_t age_ns, uint64_t soft
 
 void rekey_want(struct rekey *r, uint8_t reason)
 {
-    if (r->wanted == 0)
+    if (r->wanted == 0 || r->suspected)
         r->wanted = reason;
+    r->suspected = false;
+}
+
+void rekey_suspect(struct rekey *r, uint8_t reason)
+{
+    if (r->wanted != 0)
+        return;
+    r->wanted = reason;
+    r->suspected = true;
 }
 
 /* Spreads `ns` by ± 20 %. */
@@ -62,9 +71,12 @@ void rekey_pace(struct rekey *r, uint64_t ns)
         rekey_not_before(r, r->tried_ns + ns);
 }
 
-void rekey_withdraw(struct rekey *r)
+bool rekey_withdraw(struct rekey *r)
 {
+    if (!r->suspected)
+        return false;
     *r = (struct rekey){.due_ns = r->due_ns, .tried_ns = r->tried_ns};
+    return true;
 }
 
 void rekey_hurry(struct rekey *r)

@@ -15,6 +15,7 @@ struct rekey {
     uint64_t tried_ns; /* when the last attempt ended that brought no epoch; 0: none since one */
     unsigned failures; /* in a row */
     uint8_t wanted;    /* enum want_reason: an epoch is wanted whatever the age; 0: no */
+    bool suspected;    /* by rekey_suspect() alone */
 };
 
 void rekey_init(struct rekey *r);
@@ -24,6 +25,9 @@ void rekey_keyed(struct rekey *r, uint64_t now, uint64_t soft_ns);
 void rekey_adopted(struct rekey *r, uint64_t now, uint64_t age_ns, uint64_t soft_ns);
 /* The first reason stays until an epoch has come. */
 void rekey_want(struct rekey *r, uint8_t reason);
+/* A reason that may yet turn out to be none; one that is there already, or comes later, goes before
+ * it. */
+void rekey_suspect(struct rekey *r, uint8_t reason);
 /* An attempt failed: the next one 1, 2, 4 … 60 s later, ± 20 %. */
 void rekey_failed(struct rekey *r, uint64_t now, uint32_t random);
 /* This end's attempt gave way to the peer's: look again a little later, no failure. */
@@ -32,8 +36,9 @@ void rekey_yielded(struct rekey *r, uint64_t now, uint32_t random);
 void rekey_not_before(struct rekey *r, uint64_t ns);
 /* … nor sooner than `ns` after the last attempt that brought no epoch. */
 void rekey_pace(struct rekey *r, uint64_t ns);
-/* What was wanted isn't any more; the limit of time stays. */
-void rekey_withdraw(struct rekey *r);
+/* The suspicion was none; the limit of time stays. False: an epoch is wanted for another reason, or
+ * not at all, and nothing changes. */
+bool rekey_withdraw(struct rekey *r);
 /* The waiting time ends now: something changed that may let the next attempt succeed. */
 void rekey_hurry(struct rekey *r);
 

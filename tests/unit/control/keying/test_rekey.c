@@ -88,7 +88,10 @@ static void test_pace(void)
         CU_ASSERT_FALSE(rekey_due(&r, T0 + NS_PER_S - 1));
         CU_ASSERT_TRUE(rekey_due(&r, T0 + NS_PER_S));
     }
-    rekey_withdraw(&r);
+    rekey_keyed(&r, T0 - NS_PER_S, 3600 * NS_PER_S);
+    rekey_suspect(&r, WANT_MISMATCH);
+    rekey_failed(&r, T0, 5);
+    CU_ASSERT_TRUE(rekey_withdraw(&r));
     rekey_want(&r, WANT_OPERATOR);
     rekey_pace(&r, NS_PER_S);
     CU_ASSERT_FALSE(rekey_due(&r, T0 + NS_PER_S - 1));
@@ -96,6 +99,33 @@ static void test_pace(void)
     rekey_want(&r, WANT_OPERATOR);
     rekey_pace(&r, NS_PER_S);
     CU_ASSERT_TRUE(rekey_due(&r, T0));
+}
+
+/* Only the silence's own reason ends with it. */
+static void test_suspicion(void)
+{
+    struct rekey r;
+    rekey_keyed(&r, T0, 3600 * NS_PER_S);
+    CU_ASSERT_FALSE(rekey_withdraw(&r));
+    rekey_suspect(&r, WANT_MISMATCH);
+    CU_ASSERT_TRUE(rekey_due(&r, T0));
+    CU_ASSERT_TRUE(rekey_withdraw(&r));
+    CU_ASSERT_FALSE(rekey_needed(&r, T0));
+    CU_ASSERT_EQUAL(rekey_next_ns(&r), T0 + 3600 * NS_PER_S);
+    /* another reason was there before … */
+    rekey_want(&r, WANT_CONFIG);
+    rekey_suspect(&r, WANT_MISMATCH);
+    CU_ASSERT_FALSE(rekey_withdraw(&r));
+    CU_ASSERT_EQUAL(r.wanted, WANT_CONFIG);
+    CU_ASSERT_TRUE(rekey_due(&r, T0));
+    /* … or came later, be it by the same name */
+    rekey_keyed(&r, T0, 3600 * NS_PER_S);
+    rekey_suspect(&r, WANT_MISMATCH);
+    rekey_failed(&r, T0, 5);
+    rekey_want(&r, WANT_MISMATCH);
+    CU_ASSERT_FALSE(rekey_withdraw(&r));
+    CU_ASSERT_TRUE(rekey_needed(&r, T0));
+    CU_ASSERT_EQUAL(r.failures, 1);
 }
 
 static void test_adopted(void)
@@ -301,6 +331,7 @@ int main(void)
     CU_add_test(s, "limits", test_limits);
     CU_add_test(s, "back-off and alarm", test_backoff);
     CU_add_test(s, "pace of the hurried", test_pace);
+    CU_add_test(s, "a suspicion withdrawn", test_suspicion);
     CU_add_test(s, "adopted age", test_adopted);
     CU_add_test(s, "SPIs are unique", test_spi_unique);
     CU_add_test(s, "SPIs rest an hour", test_spi_hour);
