@@ -4,7 +4,6 @@
 #include "controller/app.h"
 #include "controller/ca/ca.h"
 #include "controller/operations/operations.h"
-#include "controller/push/hub.h"
 #include "controller/store/denial.h"
 #include "controller/store/idempotency.h"
 #include "controller/store/store.h"
@@ -159,7 +158,7 @@ static void on_operations(void *arg)
     if (rc)
         log_warn_limited("operations: %s", e.text);
     else
-        hub_wake(app->hub, wake.gateways, wake.n);
+        operations_tell(&wake, app->hub);
     evloop_timer_arm(h->operations, OPEN_EVERY_S * NS_PER_S);
 }
 

@@ -2,7 +2,6 @@
 #include "common/model/command.h"
 #include "controller/agent_api/agent_api.h"
 #include "controller/app.h"
-#include "controller/push/hub.h"
 #include "controller/store/store.h"
 
 /* POST /agent/v1/operations/{id}: {id} is the command's. */
@@ -29,7 +28,7 @@ int agent_api_operation(struct app *app, struct http_request *req, struct http_r
     command_report_done(&r);
     if (rc)
         return rc;
-    hub_wake(app->hub, wake.gateways, wake.n);
+    operations_tell(&wake, app->hub);
     http_response_empty(res, 204);
     return 0;
 }

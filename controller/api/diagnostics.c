@@ -4,7 +4,6 @@
 #include "controller/api/operation_json.h"
 #include "controller/app.h"
 #include "controller/operations/operations.h"
-#include "controller/push/hub.h"
 #include "controller/store/gateway.h"
 #include "controller/store/link.h"
 #include <stdio.h>
@@ -248,7 +247,7 @@ static int ask(struct app *app, struct http_request *req, struct http_response *
         free(answer.body);
         return rc;
     }
-    hub_wake(app->hub, wake.gateways, wake.n);
+    operations_tell(&wake, app->hub);
     http_response_header(res, "Location", "%s", answer.location);
     http_response_json(res, answer.status, answer.body);
     return 0;

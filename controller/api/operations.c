@@ -4,7 +4,6 @@
 #include "controller/api/operation_json.h"
 #include "controller/api/page.h"
 #include "controller/app.h"
-#include "controller/push/hub.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,7 +159,7 @@ int operations_stop(struct app *app, struct http_request *req, struct http_respo
         rc = store_commit(db, e);
     if (rc)
         return rc;
-    hub_wake(app->hub, wake.gateways, wake.n);
+    operations_tell(&wake, app->hub);
     return reply(app, &id, res, e);
 }
 

@@ -1,6 +1,7 @@
 #include "controller/operations/operations.h"
 #include "common/json.h"
 #include "controller/operations/result.h"
+#include "controller/push/hub.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,16 @@ static void wake_up(struct operations_wake *wake, const struct hw_id *gateway)
 {
     if (wake->n < sizeof wake->gateways / sizeof *wake->gateways)
         wake->gateways[wake->n++] = *gateway;
+    else
+        wake->all = true;
+}
+
+void operations_tell(const struct operations_wake *wake, struct hub *hub)
+{
+    if (wake->all)
+        hub_wake_all(hub);
+    else
+        hub_wake(hub, wake->gateways, wake->n);
 }
 
 static bool is_cancel(const struct store_step *s)

@@ -11,7 +11,10 @@
 #include "common/model/command.h"
 #include "controller/store/operation.h"
 #include "controller/store/store.h"
+#include <stdbool.h>
 #include <stddef.h>
+
+struct hub;
 
 #define OPERATIONS_QUEUE_S   60  /* not begun by then: expired */
 #define OPERATIONS_SILENCE_S 30  /* no report for so long: failed */
@@ -23,8 +26,12 @@
 
 struct operations_wake {
     struct hw_id gateways[32];
-    size_t n; /* those beyond 32 hear of it at their next poll */
+    size_t n;
+    bool all; /* there are more than 32: everybody is to look again */
 };
+
+/* After the commit. */
+void operations_tell(const struct operations_wake *wake, struct hub *hub);
 
 /* A new operation with its first command: `o` has kind, gateway, request and creator. HW_ECONFLICT
  * when too many of the gateway are open. */
