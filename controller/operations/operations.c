@@ -2,6 +2,8 @@
 #include "common/json.h"
 #include "controller/operations/result.h"
 #include "controller/push/hub.h"
+#include "controller/push/reported.h"
+#include "controller/store/gateway.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,18 +184,59 @@ static int traced_source(const char *result, struct ipaddr *out, struct err *e)
     return rc;
 }
 
+static bool has_address(const struct store_gateway *g, const struct node *reported,
+                        const struct ipaddr *a)
+{
+    if (ipaddr_equal(&g->overlay4, a) || ipaddr_equal(&g->overlay6, a))
+        return true;
+    for (size_t i = 0; i < g->n_endpoints; i++)
+        if (ipaddr_equal(&g->endpoints[i].address, a))
+            return true;
+    return reported_interface(reported, a) != NULL;
+}
+
+/* An agent may not have another one send packets wherever it likes: only addresses that the store
+ * knows as its gateway's. */
+static int is_own(struct db *db, const struct hw_id *gateway_id, const struct ipaddr *a, bool *out,
+                  struct err *e)
+{
+    struct store_gateway g;
+    struct node *reported = NULL;
+    int rc = store_gateway_get(db, gateway_id, &g, e);
+    if (rc)
+        return rc;
+    rc = reported_node(&g, &reported, e);
+    *out = !rc && has_address(&g, reported, a);
+    free(reported);
+    store_gateway_done(&g);
+    return rc;
+}
+
 /* The same options between the same addresses, from the other end. */
-static int add_back(struct db *db, const struct whole *w, const struct store_step *outward,
+static int add_back(struct db *db, struct whole *w, const struct store_step *outward,
                     const struct request *r, struct operations_wake *wake, struct err *e)
 {
     struct command c = command_defaults(COMMAND_TRACE_PATH);
+    bool own = false;
     int rc = command_params_decode(outward->params, strlen(outward->params), &c, e);
     struct ipaddr target = c.target;
     if (!rc)
         rc = traced_source(outward->result, &c.target, e);
+    if (!rc)
+        rc = is_own(db, &outward->gateway_id, &c.target, &own, e);
+    if (rc)
+        return rc;
+    if (!own) {
+        char address[IPADDR_TEXT_MAX], text[HW_TEXT_MAX + 1];
+        (void)snprintf(text, sizeof text,
+                       "no way back: the agent names %s as its source, which is no address of its "
+                       "gateway",
+                       ipaddr_text(&c.target, address));
+        return finish(db, w, OPERATION_FAILED, "internal", text, wake, e);
+    }
     c.source = c.network == COMMAND_UNDERLAY ? target : (struct ipaddr){0};
-    return rc ? rc
-              : add_step(db, &w->op, (unsigned)w->n, STEP_BACK, &r->target_gateway_id, &c, wake, e);
+    rc = add_step(db, &w->op, (unsigned)w->n, STEP_BACK, &r->target_gateway_id, &c, wake, e);
+    return rc ? rc : store_operation_update(db, &w->op, e);
 }
 
 /* A step is over: the next one, or the end. */
@@ -207,10 +250,8 @@ static int advance(struct db *db, struct whole *w, struct store_step *s,
     if (s->state == OPERATION_SUCCEEDED && !s->result)
         return finish(db, w, OPERATION_FAILED, "internal", "the agent reported no result", wake, e);
     if (s->state == OPERATION_SUCCEEDED && !strcmp(s->name, STEP_OUTWARD) && r.both_ways &&
-        !id_is_zero(&r.target_gateway_id) && !w->op.cancelled_at) {
-        rc = add_back(db, w, s, &r, wake, e);
-        return rc ? rc : store_operation_update(db, &w->op, e);
-    }
+        !id_is_zero(&r.target_gateway_id) && !w->op.cancelled_at)
+        return add_back(db, w, s, &r, wake, e);
     return finish(db, w, s->state, s->error_code, s->error_text, wake, e);
 }
 

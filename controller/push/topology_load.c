@@ -1,7 +1,6 @@
 #include "controller/push/topology_load.h"
-#include "common/json.h"
 #include "common/model/node.h"
-#include "common/strbuf.h"
+#include "controller/push/reported.h"
 #include "controller/store/connection.h"
 #include "controller/store/domain.h"
 #include "controller/store/gateway.h"
@@ -36,33 +35,6 @@ static int load_sites(struct db *db, struct loaded_topology *t, struct err *e)
     return 0;
 }
 
-/* The machine's addresses as last reported, out of the stored array of interfaces. */
-static int reported_addresses(const char *interfaces_json, struct node *out, struct err *e)
-{
-    struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "{\"interfaces\":%s,\"endpoints\":[]}", interfaces_json);
-    struct json_object *doc = NULL;
-    int rc = text.failed ? err_set(e, HW_ENOMEM, "out of memory")
-                         : json_parse(text.data, text.len, HW_REQUEST_BODY_MAX, &doc, e);
-    strbuf_done(&text);
-    if (rc)
-        return rc;
-    struct json_at root = json_root(doc);
-    rc = node_get(&root, out, e);
-    json_free(doc);
-    return rc;
-}
-
-/* The interface with that address; NULL when none has it. */
-static const struct node_interface *interface_of(const struct node *n, const struct ipaddr *a)
-{
-    for (size_t i = 0; n && i < n->n_interfaces; i++)
-        for (size_t k = 0; k < n->interfaces[i].n_addresses; k++)
-            if (ipaddr_equal(&n->interfaces[i].addresses[k].addr, a))
-                return &n->interfaces[i];
-    return NULL;
-}
-
 /* Before the machine has reported: a private address is taken to stand on it, a public one only
  * where there is no private one of that family that the cloud could be translating. */
 static bool presumed_on_host(const struct store_gateway *g, const struct store_endpoint *p)
@@ -78,18 +50,12 @@ static bool presumed_on_host(const struct store_gateway *g, const struct store_e
 static int load_endpoints(const struct store_gateway *g, struct topo_gateway *out, struct err *e)
 {
     struct node *node = NULL;
-    if (g->interfaces_json) {
-        node = calloc(1, sizeof *node);
-        int rc = node ? reported_addresses(g->interfaces_json, node, e)
-                      : err_set(e, HW_ENOMEM, "out of memory");
-        if (rc) {
-            free(node);
-            return err_wrap(e, "interfaces of gateway %s", g->name);
-        }
-    }
+    int rc = reported_node(g, &node, e);
+    if (rc)
+        return rc;
     for (size_t i = 0; i < g->n_endpoints; i++) {
         const struct store_endpoint *p = &g->endpoints[i];
-        const struct node_interface *on = interface_of(node, &p->address);
+        const struct node_interface *on = reported_interface(node, &p->address);
         out->endpoints[out->n_endpoints++] =
             (struct topo_endpoint){.address = p->address,
                                    .scope = p->is_public ? TOPO_PUBLIC : TOPO_PRIVATE,

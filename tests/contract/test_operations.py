@@ -116,6 +116,25 @@ class Operations(unittest.TestCase):
         listed = self.api.call("GET", "/api/v1/operations?limit=1&kind=trace-path").json["items"]
         self.assertEqual([(o["id"], o["result"]) for o in listed], [(over["id"], None)])
 
+    def test_the_way_back_leads_to_the_first_gateway_alone(self):
+        """Its agent can't have the other one probe whatever address it likes."""
+        self.assertEqual(self.a.report().status, 204)  # interfaces
+        overlay = self.api.call("GET", f"/api/v1/gateways/{self.a.id}").json["overlay"]["ipv4"]
+        for source, own in (("10.1.0.1", True), (overlay, True), ("10.2.0.1", False), ("192.0.2.7", False), ("127.0.0.1", False)):
+            with self.subTest(source=source):
+                operation = self.ask("trace-path", target_gateway_id=self.b.id)
+                command, = self.commands(self.a)
+                self.report(self.a, command, 1, "succeeded", trace(source, "10.2.0.1"))
+                now = self.read(operation)
+                if own:
+                    self.assertEqual([c["params"]["target"] for c in self.commands(self.b)], [source])
+                    self.cancel(operation)
+                    continue
+                self.assertEqual(self.commands(self.b), [])
+                self.assertEqual((now["state"], now["error"]["code"]), ("failed", "internal"))
+                self.assertIn(f"{source} as its source, which is no address of its gateway", now["error"]["text"])
+                self.assertEqual(now["result"]["outward"]["source_address"], source)
+
     def test_reports_that_do_not_count(self):
         operation = self.ask(target_address="10.2.0.1")
         command, = self.commands(self.a)
