@@ -10,6 +10,8 @@
 #include "controller/store/signed.h"
 #include "controller/store/site.h"
 #include "controller/store/telemetry.h"
+#include "controller/telemetry/counters.h"
+#include "controller/telemetry/gateway_watch.h"
 #include "controller/telemetry/status.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,6 +289,12 @@ static int remove_gateway(struct db *db, void *row, struct err *e)
     return rc ? rc : store_gateway_delete(db, &g->id, e);
 }
 
+static void forget_gateway(struct app *app, const struct hw_id *id)
+{
+    gateway_watch_forget(app->watch, id);
+    counters_free(counters_table_take(app->counters, id));
+}
+
 static void gateway_done(void *row)
 {
     store_gateway_done(row);
@@ -313,5 +321,6 @@ const struct resource gateways = {
     .insert = insert_gateway,
     .update = update_gateway,
     .remove = remove_gateway,
+    .removed = forget_gateway,
     .done = gateway_done,
 };

@@ -356,8 +356,15 @@ int resource_patch(struct app *app, struct http_request *req, struct http_respon
 int resource_delete(struct app *app, struct http_request *req, struct http_response *res,
                     struct err *e)
 {
-    struct write w = {.r = req->route->arg, .app = app, .req = req};
-    return write_whole(&w, step_delete, res, e);
+    const struct resource *r = req->route->arg;
+    struct write w = {.r = r, .app = app, .req = req};
+    struct hw_id id;
+    int rc = http_request_param_id(req, 0, &id, e);
+    if (!rc)
+        rc = write_whole(&w, step_delete, res, e);
+    if (!rc && r->removed && !req->within)
+        r->removed(app, &id);
+    return rc;
 }
 
 int resource_act(struct app *app, struct http_request *req, struct http_response *res,

@@ -61,6 +61,8 @@ struct resource {
     int (*insert)(struct db *db, void *row, struct err *e);
     int (*update)(struct db *db, void *row, struct err *e);
     int (*remove)(struct db *db, void *row, struct err *e);
+    /* After the commit: what memory keeps of the row that is gone. NULL: nothing. */
+    void (*removed)(struct app *app, const struct hw_id *id);
     void (*done)(void *row); /* frees what a row owns; NULL: nothing */
 };
 
