@@ -69,9 +69,7 @@ static bool limited(struct app *app, const struct http_request *req, struct http
 {
     if (ratelimit_allows(app->auth_limit, &req->peer, clock_mono_ns()))
         return false;
-    problem_write(req, res, 429, "rate-limited", "Too many failed attempts", NULL,
-                  "too many failed authentications came from this address");
-    http_response_header(res, "Retry-After", "10");
+    problem_rate_limited(req, res);
     return true;
 }
 

@@ -96,9 +96,7 @@ int sessions_create(struct app *app, struct http_request *req, struct http_respo
                     struct err *e)
 {
     if (!ratelimit_allows(app->auth_limit, &req->peer, clock_mono_ns())) {
-        problem_write(req, res, 429, "rate-limited", "Too many failed attempts", NULL,
-                      "too many failed authentications came from this address");
-        http_response_header(res, "Retry-After", "10");
+        problem_rate_limited(req, res);
         return 0;
     }
     int rc = sign_in(app, req, res, e);

@@ -79,3 +79,10 @@ void problem_write(const struct http_request *req, struct http_response *res, in
     va_end(ap);
     write_problem(req, res, status, slug, title, field, detail);
 }
+
+void problem_rate_limited(const struct http_request *req, struct http_response *res)
+{
+    write_problem(req, res, 429, "rate-limited", "Too many failed attempts", NULL,
+                  "too many failed authentications came from this address");
+    http_response_header(res, "Retry-After", "10");
+}

@@ -24,4 +24,7 @@ void problem_write(const struct http_request *req, struct http_response *res, in
                    const char *slug, const char *title, const char *field, const char *fmt, ...)
     __attribute__((format(printf, 7, 8)));
 
+/* 429: authentications from the client's address have failed too often. */
+void problem_rate_limited(const struct http_request *req, struct http_response *res);
+
 #endif
