@@ -5,6 +5,8 @@ paths/*.yaml are members of `paths`; components/*.yaml are members of `component
 are written as they stand in the result (#/components/…). A name that two files define, or a reference to
 nothing, is an error.
 
+What the server itself answers, before any handler, is added to every operation that doesn't tell it (COMMON below).
+
 What carries `x-hawser-status: planned` (a path, an operation, a parameter, a member of an object) is agreed on, but
 no part of the program yet: it is left out, with the components that nothing else refers to. --planned keeps it.
 """
@@ -15,6 +17,19 @@ import sys
 import yaml
 
 HERE = pathlib.Path(__file__).parent
+METHODS = ("get", "put", "post", "patch", "delete")
+
+# (status, component, of which operations): a broken head or a body that is too large is refused everywhere.
+COMMON = (
+    ("400", "Malformed", lambda method, operation: True),
+    ("401", "Unauthenticated", lambda method, operation: operation.get("security") != []),
+    ("403", "Forbidden", lambda method, operation: operation.get("security") != [] and method != "get"),
+    ("413", "TooLarge", lambda method, operation: True),
+    ("415", "UnsupportedMediaType", lambda method, operation: method == "post" or "requestBody" in operation),
+    ("422", "Invalid", lambda method, operation: method == "post" or "requestBody" in operation),
+    ("429", "RateLimited", lambda method, operation: operation.get("security") != []),
+    ("503", "Unavailable", lambda method, operation: True),
+)
 
 
 def load(path):
@@ -83,13 +98,24 @@ def reachable(document):
 def present(document):
     """The document of what the program does."""
     document = without_planned(document)
-    methods = {"get", "put", "post", "patch", "delete"}
-    document["paths"] = {path: item for path, item in document["paths"].items() if methods & item.keys()}
+    document["paths"] = {path: item for path, item in document["paths"].items() if item.keys() & set(METHODS)}
     used = reachable(document)
     for section, members in document["components"].items():
         if section != "securitySchemes":
             document["components"][section] = {n: m for n, m in members.items() if (section, n) in used}
     return document
+
+
+def add_common(document):
+    for item in document["paths"].values():
+        for method in METHODS:
+            if method not in item:
+                continue
+            responses = item[method]["responses"]
+            for status, component, applies in COMMON:
+                if applies(method, item[method]):
+                    responses.setdefault(status, {"$ref": f"#/components/responses/{component}"})
+            item[method]["responses"] = dict(sorted(responses.items()))
 
 
 def bundle(planned=False):
@@ -101,6 +127,7 @@ def bundle(planned=False):
     for path in sorted((HERE / "components").glob("*.yaml")):
         for section, members in load(path).items():
             merge(document["components"].setdefault(section, {}), members, path)
+    add_common(document)
     for reference in references(document):
         if not resolves(document, reference):
             sys.exit(f"{reference}: refers to nothing")
