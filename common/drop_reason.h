@@ -34,7 +34,9 @@
     X(DROP_HANDOFF_FULL, "handoff_full", "hand-off ring to the owning worker was full")            \
     X(DROP_LOOP, "loop", "would leave by the gateway it came from")                                \
     X(DROP_STAMP, "stamp", "STAMP packet that fits no probe")                                      \
-    X(DROP_ECN, "ecn", "congestion mark on a packet that cannot carry it (RFC 6040)")
+    X(DROP_ECN, "ecn", "congestion mark on a packet that cannot carry it (RFC 6040)")              \
+    X(DROP_LINK_SCOPE, "link_scope",                                                               \
+      "the gateway's own multicast of link scope (MLD, IGMP): meant for no other network")
 
 enum drop_reason {
 #define DROP_ENUM_(id, name, text) id,

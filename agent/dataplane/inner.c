@@ -130,6 +130,14 @@ bool inner_parse(const uint8_t *pkt, size_t len, struct inner *out)
     return true;
 }
 
+bool inner_link_scope(const struct inner *in)
+{
+    if (in->family == 4)
+        return in->dst[0] == 224 && in->dst[1] == 0 && in->dst[2] == 0;
+    uint8_t scope = in->dst[1] & 0x0f;
+    return in->dst[0] == 0xff && (scope == 1 || scope == 2);
+}
+
 bool inner_ttl_decrement(uint8_t *pkt, struct inner *in)
 {
     if (in->ttl <= 1)

@@ -61,6 +61,10 @@ bool inner_parse(const uint8_t *pkt, size_t len, struct inner *out);
  * would reach zero: DROP_TTL, answered by icmp_reply_time_exceeded(). */
 bool inner_ttl_decrement(uint8_t *pkt, struct inner *in);
 
+/* Destination is multicast that no router passes on: 224.0.0.0/24 (RFC 5771 section 4), interface-
+ * and link-local scope (RFC 4291 section 2.7). */
+bool inner_link_scope(const struct inner *in);
+
 /* Outer TOS/traffic class for an inner one: DSCP and ECN copied (RFC 2983 uniform on the way out,
  * RFC 6040 section 4.1 normal mode). */
 static inline uint8_t inner_outer_tos(const struct inner *in)

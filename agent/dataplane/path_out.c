@@ -9,13 +9,22 @@
  * for at most some hundred microseconds. */
 #define READS_PER_TURN 16
 
+/* The gateway's kernel announces its groups (MLD) on every device, this one too: a counter of its
+ * own keeps that apart from sources that are wrong. */
+static enum drop_reason strange_source(const struct fib *fib, const struct inner *in)
+{
+    if (inner_link_scope(in))
+        return DROP_LINK_SCOPE;
+    return fib != NULL ? DROP_INNER_SOURCE : DROP_NO_ROUTE;
+}
+
 /* Where it may go, by the rules for packets of the site. NULL after counting why not. */
 static const struct fib_route *find_route(struct worker *w, const struct inner *in)
 {
     const struct fib *fib = w->routing->fib;
     const struct fib_source *source = fib != NULL ? fib_source(fib, in->family, in->src) : NULL;
     if (source == NULL || !source->local) {
-        worker_drop(w, fib != NULL ? DROP_INNER_SOURCE : DROP_NO_ROUTE);
+        worker_drop(w, strange_source(fib, in));
         return NULL;
     }
     const struct fib_route *route =

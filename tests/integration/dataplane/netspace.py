@@ -82,6 +82,9 @@ class Namespace:
                 flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE
                 fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
                 fds.append(fd)
+        # As the agent does: without a link-local address the kernel announces no groups (MLD) on the
+        # tunnel device, at random times, which the engine would count as drops.
+        self.ip("link", "set", name, "addrgenmode", "none")
         self.ip("link", "set", name, "mtu", str(mtu), "up")
         return fds
 

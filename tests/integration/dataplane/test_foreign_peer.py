@@ -1,5 +1,6 @@
 """The packet engine against a peer that is scapy."""
 import os
+import socket
 import struct
 import unittest
 
@@ -117,6 +118,19 @@ class ForeignPeer(EngineTest):
         self.assertEqual(len(self.replies()), 1)
         tunnel = self.g.dp.counters.tunnels()[self.link, 0]
         self.assertEqual((tunnel["replays"], tunnel["auth_failures"]), (1, 1))
+
+    def test_what_the_kernel_announces_is_no_wrong_source(self):
+        """Groups that the gateway's own kernel joins are told to the TUN device too (MLD)."""
+        self.connect()
+        self.wait_up()
+        with self.g.space.inside():
+            s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+            group = socket.inet_pton(socket.AF_INET6, "ff02::4711")
+            s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
+                         group + struct.pack("@I", socket.if_nametoindex("hawser0")))
+        self.addCleanup(s.close)
+        self.g.dp.wait("an announcement", lambda: self.g.drops().get("link_scope", 0) > 0)
+        self.assertEqual({k: v for k, v in self.g.drops().items() if k in ("inner_source", "no_route")}, {})
 
     def test_old_sequence_number_left_of_the_window(self):
         """Window of 64 without extended numbers: 937 to 1000 may come, each once, 936 not."""

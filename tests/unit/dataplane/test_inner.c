@@ -1,6 +1,7 @@
 #include "agent/dataplane/checksum.h"
 #include "agent/dataplane/inner.h"
 #include "tests/unit/dataplane/packet_test.h"
+#include <arpa/inet.h>
 #include <stdlib.h>
 
 /* Parses a copy of exactly `len` bytes on the heap, so that a read beyond them is caught. */
@@ -162,6 +163,26 @@ static void test_ttl(void)
 }
 
 /* RFC 6040 figure 4, as printed there. */
+static void test_link_scope(void)
+{
+    static const struct {
+        int family;
+        const char *dst;
+        bool scoped;
+    } rows[] = {
+        {4, "224.0.0.22", true}, {4, "224.0.1.1", false}, {4, "10.0.0.22", false},
+        {6, "ff02::16", true},   {6, "ff01::2", true},    {6, "ff12::1", true},
+        {6, "ff05::2", false},   {6, "ff0e::101", false}, {6, "fe80::1", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t dst[16];
+        CU_ASSERT_EQUAL_FATAL(inet_pton(rows[i].family == 4 ? AF_INET : AF_INET6, rows[i].dst, dst),
+                              1);
+        struct inner in = {.family = (uint8_t)rows[i].family, .dst = dst};
+        CU_ASSERT_EQUAL(inner_link_scope(&in), rows[i].scoped);
+    }
+}
+
 static void test_ecn_table(void)
 {
     enum { NOT = 0, E1 = 1, E0 = 2, CE = 3, DROP = 4 };
@@ -197,6 +218,7 @@ int main(void)
                            {"extension headers", test_extension_headers},
                            {"endless extension chain", test_endless_extension_chain},
                            {"TTL", test_ttl},
+                           {"multicast of link scope", test_link_scope},
                            {"ECN table", test_ecn_table},
                            CU_TEST_INFO_NULL};
     return packet_test_run("inner", tests);
