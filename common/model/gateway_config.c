@@ -191,6 +191,7 @@ char *gateway_config_encode(const struct gateway_config *c, size_t *len)
         put_set(&w, &c->sets[i]);
     json_close(&w);
     json_close(&w);
+    firewall_put(&w, &c->firewall);
     return json_finish(&w, len);
 }
 
@@ -673,8 +674,8 @@ static int check_unique(const struct gateway_config *c, struct err *e)
 
 static int decode_top(const struct json_at *top, struct gateway_config *c, struct err *e)
 {
-    static const char *const members[] = {"version", "gateway", "site_prefixes", "peers", "links",
-                                          "fib",     NULL};
+    static const char *const members[] = {"version", "gateway", "site_prefixes", "peers",
+                                          "links",   "fib",     "firewall",      NULL};
     static const char *const fib_members[] = {"sources", "routes", "sets", NULL};
     struct json_at fib;
     uint64_t version;
@@ -692,6 +693,7 @@ static int decode_top(const struct json_at *top, struct gateway_config *c, struc
     rc = rc ? rc : get_sources(&fib, c, e);
     rc = rc ? rc : get_routes(&fib, c, e);
     rc = rc ? rc : check_unique(c, e);
+    rc = rc ? rc : firewall_get(top, &c->firewall, e);
     return rc;
 }
 
@@ -726,5 +728,6 @@ void gateway_config_done(struct gateway_config *c)
     free(c->sources);
     free(c->routes);
     free(c->sets);
+    firewall_done(&c->firewall);
     *c = (struct gateway_config){0};
 }

@@ -10,6 +10,7 @@
 #include "common/id.h"
 #include "common/ipaddr.h"
 #include "common/limits.h"
+#include "common/model/firewall.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,6 +99,7 @@ struct gateway_config {
     size_t n_routes;
     struct config_set *sets;
     size_t n_sets;
+    struct firewall firewall;
 };
 
 /* Canonical JSON; free it. NULL when out of memory. */

@@ -109,6 +109,7 @@ char *report_encode(const struct report *r, size_t *len)
     report_put_drops(&w, r->drops);
     put_system(&w, r);
     report_put_conntrack(&w, &r->conntrack);
+    firewall_report_put(&w, &r->firewall);
     json_open_array(&w, "commands");
     json_close(&w);
     return json_finish(&w, len);
@@ -240,11 +241,10 @@ static int get_system(const struct json_at *top, struct report *r, struct err *e
 static int decode_top(const struct json_at *top, struct report *r, struct err *e)
 {
     static const char *const members[] = {
-        "agent_version", "boot_id",          "time",       "wall_skew_seconds",
-        "revisions",     "denials_revision", "interfaces", "endpoints",
-        "dataplane",     "interval_seconds", "samples",    "totals",
-        "links",         "workers",          "drops",      "system",
-        "conntrack",     "commands",         NULL};
+        "agent_version",    "boot_id",    "time",      "wall_skew_seconds", "revisions",
+        "denials_revision", "interfaces", "endpoints", "dataplane",         "interval_seconds",
+        "samples",          "totals",     "links",     "workers",           "drops",
+        "system",           "conntrack",  "firewall",  "commands",          NULL};
     struct json_at commands;
     size_t n;
     int rc = json_members(top, members, e);
@@ -268,6 +268,7 @@ static int decode_top(const struct json_at *top, struct report *r, struct err *e
     rc = rc ? rc : get_drops(top, r, e);
     rc = rc ? rc : get_system(top, r, e);
     rc = rc ? rc : report_get_conntrack(top, &r->conntrack, e);
+    rc = rc ? rc : firewall_report_get(top, &r->firewall, e);
     /* No agent of today runs commands, so none has results. */
     rc = rc ? rc : json_get_array(top, "commands", 0, &commands, &n, e);
     return rc;
@@ -298,5 +299,6 @@ void report_done(struct report *r)
         free(r->links[i].tunnels);
     free(r->links);
     free(r->problems);
+    firewall_report_done(&r->firewall);
     *r = (struct report){0};
 }

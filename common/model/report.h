@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/id.h"
 #include "common/limits.h"
+#include "common/model/firewall.h"
 #include "common/model/node.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -141,6 +142,7 @@ struct report {
     size_t n_workers;
     uint64_t drops[DROP_COUNT]; /* index 0 unused; zeros are left out of the JSON */
     struct report_conntrack conntrack;
+    struct firewall_report firewall;
     bool ip_forward;
     char (*problems)[HW_TEXT_MAX + 1]; /* at most REPORT_PROBLEMS_MAX */
     size_t n_problems;
