@@ -9,6 +9,7 @@
 #include "agent/control/denials_store.h"
 #include "agent/control/dp_client.h"
 #include "agent/control/enrol.h"
+#include "agent/control/firewall/table.h"
 #include "agent/control/identity.h"
 #include "agent/control/kernel_apply.h"
 #include "agent/control/keying/keying.h"
@@ -104,12 +105,18 @@ static void on_fill_report(void *arg, struct report *r)
     struct app *a = arg;
     telemetry_close(a->telemetry, clock_mono_ns());
     status_fill(a->status, r);
+    config_apply_firewall_report(a->apply, &r->firewall);
 }
 
 static void on_report_done(void *arg, struct report *r)
 {
     (void)arg;
     status_done(r);
+}
+
+static void on_report_accepted(void *arg)
+{
+    config_apply_firewall_told(((struct app *)arg)->apply);
 }
 
 static void on_commands(void *arg, const struct command *list, size_t n)
@@ -132,6 +139,7 @@ static const struct controller_link_handler link_handler = {
     .identity_changed = on_identity_changed,
     .fill_report = on_fill_report,
     .report_done = on_report_done,
+    .report_accepted = on_report_accepted,
     .commands = on_commands,
     .next_post = on_next_post,
     .posted = on_posted,
@@ -537,6 +545,8 @@ static int purge_all(const struct agent_settings *settings, struct err *e)
         return rc;
     rc = kernel_apply_purge(n, first < 0 ? NULL : e);
     nl_close(n);
+    first = first < 0 ? first : rc;
+    rc = firewall_table_remove(first < 0 ? NULL : e);
     return first < 0 ? first : rc;
 }
 

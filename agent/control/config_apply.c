@@ -2,6 +2,7 @@
 #include "agent/control/config_plan.h"
 #include "agent/control/dp_apply.h"
 #include "agent/control/fib_image.h"
+#include "agent/control/firewall/table.h"
 #include "agent/control/interfaces.h"
 #include "agent/control/kernel_apply.h"
 #include "agent/control/kernel_state.h"
@@ -55,6 +56,8 @@ struct config_apply {
     int tun_index;
 
     struct stored_config *current; /* in force */
+    struct firewall_table *firewall;
+    struct stored_config *filtered; /* whose ruleset the kernel has; NULL: not known */
     struct link_mtu *mtus;
     struct node node;             /* our addresses at the last look */
     uint64_t grace_ns;            /* end of the time after the start */
@@ -346,6 +349,19 @@ static void on_dataplane(void *arg, int status, const struct err *why)
     finish(a);
 }
 
+/* Before everything else: nothing is let through on a new route that its rules refuse. */
+static int apply_firewall(struct config_apply *a, struct err *e)
+{
+    if (a->filtered == a->op.goal)
+        return 0;
+    int rc = firewall_table_apply(a->firewall, &a->op.goal->config.firewall, e);
+    if (rc < 0)
+        return rc;
+    stored_config_unref(a->filtered);
+    a->filtered = stored_config_ref(a->op.goal);
+    return 0;
+}
+
 /* One way from what is to what should be, up to the point where the dataplane's answers are waited
  * for. */
 static void run(struct config_apply *a)
@@ -353,7 +369,8 @@ static void run(struct config_apply *a)
     struct err e = {0};
     a->again = false;
     a->looked_ns = evloop_now(a->p.loop);
-    if (prepare(a, &e) < 0 || kernel_steps(a, 0, PLAN_FIRST_DATAPLANE, &e) < 0) {
+    if (prepare(a, &e) < 0 || apply_firewall(a, &e) < 0 ||
+        kernel_steps(a, 0, PLAN_FIRST_DATAPLANE, &e) < 0) {
         fail(a, &e);
         return;
     }
@@ -523,6 +540,27 @@ uint32_t config_apply_link_mtu(const struct config_apply *a, const struct hw_id 
     return 0;
 }
 
+void config_apply_firewall_report(struct config_apply *a, struct firewall_report *r)
+{
+    struct err e = {0};
+    int rc = firewall_table_look(a->firewall, &e);
+    if (rc == HW_ENOTFOUND) {
+        log_warn("firewall: somebody took the table away");
+        stored_config_unref(a->filtered);
+        a->filtered = NULL;
+        look_again(a, SOON_NS);
+    } else if (rc < 0) {
+        log_warn_limited("firewall: %s", e.text);
+    }
+    if (firewall_table_report(a->firewall, r, &e) < 0)
+        log_warn_limited("firewall: %s", e.text);
+}
+
+void config_apply_firewall_told(struct config_apply *a)
+{
+    firewall_table_told(a->firewall);
+}
+
 const char *config_apply_problem(const struct config_apply *a)
 {
     if (a->busy && evloop_now(a->p.loop) - a->busy_ns > SLOW_NS)
@@ -539,6 +577,7 @@ int config_apply_new(const struct config_apply_params *p, struct config_apply **
     a->monitor_fd = -1;
     int rc;
     if ((rc = nl_open(&a->nl, e)) < 0 || (rc = link_mtu_new(&a->mtus, e)) < 0 ||
+        (rc = firewall_table_new(&a->firewall, e)) < 0 ||
         (rc = nl_monitor_open(&a->monitor_fd, e)) < 0 ||
         (rc = dp_apply_new(p->dp, on_dataplane, a, &a->dp_apply, e)) < 0) {
         config_apply_free(a);
@@ -582,6 +621,8 @@ void config_apply_free(struct config_apply *a)
     gateway_state_done(&a->want);
     config_plan_done(&a->plan);
     link_mtu_free(a->mtus);
+    firewall_table_free(a->firewall);
+    stored_config_unref(a->filtered);
     nl_close(a->nl);
     free(a);
 }

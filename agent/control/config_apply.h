@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "common/evloop.h"
 #include "common/id.h"
+#include "common/model/firewall.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -60,6 +61,9 @@ void config_apply_link_connection(struct config_apply *a, const struct hw_id *li
 
 /* Inner MTU of a link: the smaller of both ends; 0 for an unknown link. */
 uint32_t config_apply_link_mtu(const struct config_apply *a, const struct hw_id *link);
+/* The ruleset's part of a report, after a look at the counters; and that the controller has it. */
+void config_apply_firewall_report(struct config_apply *a, struct firewall_report *r);
+void config_apply_firewall_told(struct config_apply *a);
 /* What keeps the config from being wholly in force, for status and report; "" when nothing does. */
 const char *config_apply_problem(const struct config_apply *a);
 

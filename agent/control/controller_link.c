@@ -397,7 +397,9 @@ static void on_report(void *arg, const struct http_response *r)
             pause = smaller(pause, NS_PER_S);
     } else {
         lane->url = 0;
-        if (r->status != 204 && r->status < 500 && r->status != 401 && r->status != 403)
+        if (r->status == 204)
+            l->p.handler->report_accepted(l->p.arg);
+        else if (r->status < 500 && r->status != 401 && r->status != 403)
             log_warn_limited("report refused: status %d: %.200s", r->status, r->body);
         if (l->poll.failures > 0 && !l->poll.transfer) {
             /* The controller is back: no need to sit out the pause. */

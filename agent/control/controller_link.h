@@ -32,6 +32,8 @@ struct controller_link_handler {
     /* Fills everything but the revisions. */
     void (*fill_report)(void *arg, struct report *r);
     void (*report_done)(void *arg, struct report *r);
+    /* The controller has the report that was filled last. */
+    void (*report_accepted)(void *arg);
     /* What a poll brought (n may be 0); and the reports on commands, as commands_next and
      * commands_posted have them. */
     void (*commands)(void *arg, const struct command *list, size_t n);

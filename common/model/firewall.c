@@ -302,6 +302,47 @@ void firewall_done(struct firewall *f)
     *f = (struct firewall){0};
 }
 
+/* ---- copy ---- */
+
+/* NULL without elements; *ok is false when out of memory. */
+static void *copy_array(const void *from, size_t n, size_t size, bool *ok)
+{
+    void *to = n ? malloc(n * size) : NULL;
+    if (to)
+        memcpy(to, from, n * size);
+    *ok = *ok && (to || !n);
+    return to;
+}
+
+static void copy_side(struct firewall_side *s, bool *ok)
+{
+    s->prefixes = copy_array(s->prefixes, s->n_prefixes, sizeof *s->prefixes, ok);
+    s->groups = copy_array(s->groups, s->n_groups, sizeof *s->groups, ok);
+}
+
+int firewall_copy(const struct firewall *f, struct firewall *out, struct err *e)
+{
+    struct firewall c = *f;
+    bool ok = true;
+    c.groups = copy_array(f->groups, f->n_groups, sizeof *f->groups, &ok);
+    c.rules = copy_array(f->rules, f->n_rules, sizeof *f->rules, &ok);
+    c.n_groups = c.groups ? f->n_groups : 0;
+    c.n_rules = c.rules ? f->n_rules : 0;
+    for (size_t i = 0; i < c.n_groups; i++)
+        c.groups[i].prefixes = copy_array(c.groups[i].prefixes, c.groups[i].n_prefixes,
+                                          sizeof *c.groups[i].prefixes, &ok);
+    for (size_t i = 0; i < c.n_rules; i++) {
+        copy_side(&c.rules[i].source, &ok);
+        copy_side(&c.rules[i].destination, &ok);
+    }
+    if (!ok) {
+        firewall_done(&c);
+        return err_set(e, HW_ENOMEM, "out of memory");
+    }
+    *out = c;
+    return 0;
+}
+
 /* ---- report ---- */
 
 static void put_count(struct json_writer *w, const char *key, const struct firewall_count *c)

@@ -97,6 +97,8 @@ void firewall_put(struct json_writer *w, const struct firewall *f);
  * after a failure. */
 int firewall_get(const struct json_at *top, struct firewall *f, struct err *e);
 void firewall_done(struct firewall *f);
+/* *out owns all of it. */
+int firewall_copy(const struct firewall *f, struct firewall *out, struct err *e);
 
 void firewall_report_put(struct json_writer *w, const struct firewall_report *r);
 int firewall_report_get(const struct json_at *top, struct firewall_report *r, struct err *e);

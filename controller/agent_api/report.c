@@ -3,6 +3,7 @@
 #include "controller/agent_api/agent_api.h"
 #include "controller/app.h"
 #include "controller/change.h"
+#include "controller/firewall/ingest.h"
 #include "controller/push/publish.h"
 #include "controller/store/denial.h"
 #include "controller/store/gateway.h"
@@ -68,6 +69,8 @@ static int store_report(struct db *db, const struct http_request *req, const str
     int rc = need->aside ? 0 : store_identity(db, req, r, e);
     if (!rc)
         rc = ingest_telemetry(db, &req->gateway_id, r, req->body, table, next, e);
+    if (!rc)
+        rc = firewall_ingest(db, &req->gateway_id, r, e);
     if (!rc && need->hold)
         rc = publish_hold(db, &req->gateway_id, &need->known, e);
     return rc;

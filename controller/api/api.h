@@ -4,7 +4,8 @@
 
 #include "controller/api/resource.h"
 
-extern const struct resource sites, gateways, connections, links, enrolment_tokens, instance_sizes;
+extern const struct resource sites, gateways, connections, links, enrolment_tokens, instance_sizes,
+    address_groups, rulesets;
 
 int gateways_revoke(struct app *, struct http_request *, struct http_response *, struct err *);
 int openings_list(struct app *, struct http_request *, struct http_response *, struct err *);
@@ -14,6 +15,12 @@ int instance_sizes_recommend(struct app *, struct http_request *, struct http_re
 int size_figures_create(struct app *, struct http_request *, struct http_response *, struct err *);
 int size_figures_get(struct app *, struct http_request *, struct http_response *, struct err *);
 int size_figures_delete(struct app *, struct http_request *, struct http_response *, struct err *);
+
+int rules_list(struct app *, struct http_request *, struct http_response *, struct err *);
+int rules_create(struct app *, struct http_request *, struct http_response *, struct err *);
+int rules_get(struct app *, struct http_request *, struct http_response *, struct err *);
+int rules_patch(struct app *, struct http_request *, struct http_response *, struct err *);
+int rules_delete(struct app *, struct http_request *, struct http_response *, struct err *);
 
 int topology_get(struct app *, struct http_request *, struct http_response *, struct err *);
 int tunnels_list(struct app *, struct http_request *, struct http_response *, struct err *);

@@ -34,6 +34,13 @@ bool body_wants(const struct json_at *at, const char *key, enum body_mode mode, 
     return json_presence(at, key) != JSON_ABSENT || (mode == BODY_CREATE && required);
 }
 
+int body_text_or_null(const struct json_at *at, const char *key, char *out, size_t cap,
+                      struct err *e)
+{
+    out[0] = '\0';
+    return json_presence(at, key) == JSON_NULL ? 0 : json_get_text(at, key, out, cap, e);
+}
+
 void body_put_time(struct json_writer *w, const char *key, int64_t unix_s)
 {
     char text[CLOCK_TEXT_MAX];

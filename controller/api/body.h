@@ -25,6 +25,10 @@ enum body_mode {
  * so). */
 bool body_wants(const struct json_at *at, const char *key, enum body_mode mode, bool required);
 
+/* Text of at most cap - 1 bytes; null is "". */
+int body_text_or_null(const struct json_at *at, const char *key, char *out, size_t cap,
+                      struct err *e);
+
 /* created_at, updated_at, revision. */
 void body_put_common(struct json_writer *w, const struct store_common *c);
 /* RFC 3339, or null for 0. */

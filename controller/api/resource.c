@@ -92,7 +92,7 @@ static bool tag_in(const char *list, const char *tag)
     return false;
 }
 
-static int check_match(const struct http_request *req, uint64_t revision, struct err *e)
+int resource_match(const struct http_request *req, uint64_t revision, struct err *e)
 {
     char tag[32];
     const char *wanted = http_request_header(req, "If-Match");
@@ -200,7 +200,7 @@ static int find_row(struct write *w, struct err *e)
     int rc = http_request_param_id(w->req, 0, &id, e);
     if (!rc)
         rc = w->r->get(w->db, &id, w->row, e);
-    return rc ? rc : check_match(w->req, row_common(w->r, w->row)->revision, e);
+    return rc ? rc : resource_match(w->req, row_common(w->r, w->row)->revision, e);
 }
 
 static int step_create(struct write *w, struct err *e)

@@ -80,6 +80,9 @@ int resource_delete(struct app *, struct http_request *, struct http_response *,
 int resource_act(struct app *app, struct http_request *req, struct http_response *res,
                  int (*act)(struct db *db, void *row, struct err *e), struct err *e);
 
+/* If-Match against an object's revision; HW_ESTALE. For handlers of a resource's own. */
+int resource_match(const struct http_request *req, uint64_t revision, struct err *e);
+
 /* get_NOUN and update_NOUN, insert_NOUN over store/NOUN.h, for the fields of the same name. */
 #define RESOURCE_GET(noun)                                                                         \
     static int get_##noun(struct db *db, const struct hw_id *id, void *row, struct err *e)         \

@@ -126,6 +126,13 @@ static int fill_links(const struct fleet *f, const struct mesh *m, size_t gatewa
     return 0;
 }
 
+static int fill_firewall(const struct fleet *f, size_t gateway, struct gateway_config *c,
+                         struct err *e)
+{
+    const struct topo_site *s = f->sites[f->gateways[gateway].site].site;
+    return s->firewall && s->firewall->present ? firewall_copy(s->firewall, &c->firewall, e) : 0;
+}
+
 int config_build(const struct fleet *f, const struct mesh *m, size_t gateway,
                  struct fib_cache *cache, struct gateway_config *out, struct err *e)
 {
@@ -138,6 +145,8 @@ int config_build(const struct fleet *f, const struct mesh *m, size_t gateway,
         rc = fill_links(f, m, gateway, &c, e);
     if (!rc)
         rc = fib_build(f, m, gateway, cache, &c, e);
+    if (!rc)
+        rc = fill_firewall(f, gateway, &c, e);
     if (rc) {
         gateway_config_done(&c);
         return rc;

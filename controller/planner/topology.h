@@ -26,6 +26,7 @@ struct topo_site {
     enum site_role role;
     const struct prefix *prefixes;
     size_t n_prefixes;
+    const struct firewall *firewall; /* of its enabled ruleset; NULL: none */
 };
 
 enum topo_scope { TOPO_PRIVATE, TOPO_PUBLIC };

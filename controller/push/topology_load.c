@@ -1,5 +1,6 @@
 #include "controller/push/topology_load.h"
 #include "common/model/node.h"
+#include "controller/firewall/section.h"
 #include "controller/push/reported.h"
 #include "controller/store/connection.h"
 #include "controller/store/domain.h"
@@ -33,6 +34,19 @@ static int load_sites(struct db *db, struct loaded_topology *t, struct err *e)
     t->topology.sites = t->sites;
     t->topology.n_sites = n;
     return 0;
+}
+
+static int load_firewalls(struct db *db, struct loaded_topology *t, struct err *e)
+{
+    int rc = 0;
+    t->firewalls = calloc(t->topology.n_sites + 1, sizeof *t->firewalls);
+    if (!t->firewalls)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < t->topology.n_sites && !rc; i++) {
+        rc = firewall_section_of_site(db, &t->sites[i].id, &t->firewalls[i], e);
+        t->sites[i].firewall = &t->firewalls[i];
+    }
+    return rc;
 }
 
 /* Before the machine has reported: a private address is taken to stand on it, a public one only
@@ -216,6 +230,8 @@ int topology_load(struct db *db, struct loaded_topology *out, struct err *e)
     if (!rc)
         rc = load_sites(db, &t, e);
     if (!rc)
+        rc = load_firewalls(db, &t, e);
+    if (!rc)
         rc = load_gateways(db, &t, e);
     if (!rc)
         rc = load_sizes(db, &t, e);
@@ -237,6 +253,9 @@ void loaded_topology_done(struct loaded_topology *t)
 {
     free(t->site_rows);
     free(t->link_rows);
+    for (size_t i = 0; t->firewalls && i < t->topology.n_sites; i++)
+        firewall_done(&t->firewalls[i]);
+    free(t->firewalls);
     free(t->sites);
     free(t->gateways);
     free(t->connections);

@@ -14,6 +14,7 @@ struct loaded_topology {
     struct store_link *link_rows; /* as stored, by id */
     size_t n_link_rows;
     struct topo_site *sites;
+    struct firewall *firewalls; /* of sites[] */
     struct topo_gateway *gateways;
     struct topo_connection *connections;
     struct topo_link *links;

@@ -186,6 +186,10 @@ int store_site_dependents(struct db *db, const struct hw_id *id, char *out, size
     struct stmt q = stmt_get(db, "SELECT 'connection ' || name FROM connections"
                                  " WHERE site_a_id = ?1 OR site_b_id = ?1"
                                  " UNION ALL SELECT 'gateway ' || name FROM gateways"
+                                 " WHERE site_id = ?1"
+                                 " UNION ALL SELECT 'ruleset ' || name FROM rulesets"
+                                 " WHERE site_id = ?1"
+                                 " UNION ALL SELECT 'address group ' || name FROM address_groups"
                                  " WHERE site_id = ?1");
     stmt_id(&q, id);
     size_t used = 0;

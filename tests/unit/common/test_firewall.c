@@ -66,6 +66,21 @@ static void config_round_trip(void)
     firewall_done(&f);
 }
 
+static void copies_are_whole(void)
+{
+    struct firewall f, copy;
+    struct json_writer w;
+    CU_ASSERT_EQUAL_FATAL(read_config(config, &f), 0);
+    CU_ASSERT_EQUAL_FATAL(firewall_copy(&f, &copy, &e), 0);
+    firewall_done(&f);
+    json_writer_init(&w);
+    firewall_put(&w, &copy);
+    char *text = json_finish(&w, NULL);
+    CU_ASSERT_STRING_EQUAL(text, config);
+    free(text);
+    firewall_done(&copy);
+}
+
 /* A gateway without a ruleset has the config that it had before there were any. */
 static void none_leaves_no_trace(void)
 {
@@ -159,6 +174,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         {"config round trip", config_round_trip},
+        {"copies are whole", copies_are_whole},
         {"none leaves no trace", none_leaves_no_trace},
         {"bad configs are refused", bad_configs_are_refused},
         {"report round trip", report_round_trip},

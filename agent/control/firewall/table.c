@@ -1,0 +1,222 @@
+#include "agent/control/firewall/table.h"
+#include "agent/control/firewall/counts.h"
+#include "agent/control/firewall/nft_text.h"
+#include "common/cleanup.h"
+#include "common/hex.h"
+#include "common/log.h"
+#include "common/strbuf.h"
+#include <malloc.h>
+#include <nftables/libnftables.h>
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARK_MAX (2 * SHA256_DIGEST_LENGTH + 1)
+
+struct firewall_table {
+    bool present; /* a ruleset is wanted */
+    char mark[MARK_MAX];
+    struct firewall_counts counts;
+    char error[HW_TEXT_MAX + 1]; /* of the last apply or look; "" when it went well */
+};
+
+/* ---- libnftables ---- */
+
+/* The first line of its errors: the rest is the text that it read, with a marker under it. */
+static int nft_failed(struct nft_ctx *nft, int rc, struct err *e)
+{
+    const char *text = nft_ctx_get_error_buffer(nft);
+    if (!text)
+        text = "";
+    return err_set(e, rc, "nftables: %.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* Runs commands; *output (may be NULL) gets what they print. */
+static int nft_run(const char *commands, unsigned flags, char **output, struct err *e)
+{
+    struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
+    int rc = 0;
+    if (!nft)
+        return err_set(e, HW_ENOMEM, "nftables: no context");
+    nft_ctx_output_set_flags(nft, flags);
+    if (nft_ctx_buffer_error(nft) != 0 || nft_ctx_buffer_output(nft) != 0)
+        rc = err_set(e, HW_ENOMEM, "nftables: no buffer");
+    else if (nft_run_cmd_from_buffer(nft, commands) != 0)
+        rc = nft_failed(nft, HW_EFAIL, e);
+    if (!rc && output) {
+        const char *text = nft_ctx_get_output_buffer(nft);
+        *output = strdup(text ? text : "");
+        if (!*output)
+            rc = err_set(e, HW_ENOMEM, "out of memory");
+    }
+    nft_ctx_free(nft);
+    /* Thousands of rules leave tens of megabytes of small free pieces behind. */
+    (void)malloc_trim(0);
+    return rc;
+}
+
+/* Is there a table of ours, and of this mark (NULL: any)? A kernel without nftables has none. */
+static bool stands(const char *mark)
+{
+    auto_free char *out = NULL;
+    char comment[MARK_MAX + 16];
+    if (nft_run("list table inet " FIREWALL_TABLE, NFT_CTX_OUTPUT_TERSE, &out, NULL) != 0)
+        return false;
+    (void)snprintf(comment, sizeof comment, "comment \"%s\"", mark ? mark : "");
+    return !mark || strstr(out, comment) != NULL;
+}
+
+/* Digest of the table without its counters and of the rules' ids, which the table knows by their
+ * places alone. */
+static int mark_of(const struct firewall *f, const struct firewall_fold *fold, char mark[MARK_MAX],
+                   struct err *e)
+{
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    auto_free char *text = nft_text(f, fold, NULL, NULL);
+    struct strbuf whole = STRBUF_INIT;
+    if (text)
+        strbuf_puts(&whole, text);
+    for (size_t i = 0; i < f->n_rules; i++)
+        strbuf_add(&whole, &f->rules[i].id, sizeof f->rules[i].id);
+    bool ok = text && !whole.failed;
+    if (ok)
+        (void)SHA256((const unsigned char *)whole.data, whole.len, digest);
+    if (ok)
+        (void)hex_encode(digest, sizeof digest, mark);
+    strbuf_done(&whole);
+    return ok ? 0 : err_set(e, HW_ENOMEM, "out of memory");
+}
+
+/* ---- table ---- */
+
+int firewall_table_new(struct firewall_table **out, struct err *e)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? 0 : err_set(e, HW_ENOMEM, "out of memory");
+}
+
+void firewall_table_free(struct firewall_table *t)
+{
+    if (!t)
+        return;
+    firewall_counts_done(&t->counts);
+    free(t);
+}
+
+int firewall_table_remove(struct err *e)
+{
+    if (!stands(NULL))
+        return 0;
+    return nft_run(FIREWALL_REMOVE, 0, NULL, e);
+}
+
+static int remove_ours(struct firewall_table *t, struct err *e)
+{
+    /* Also after a start: a former agent may have left one. */
+    int rc = firewall_table_remove(e);
+    if (rc)
+        return rc;
+    t->present = false;
+    t->mark[0] = '\0';
+    firewall_counts_done(&t->counts);
+    return 0;
+}
+
+static void adopt(struct firewall_table *t, const char mark[MARK_MAX], struct firewall_counts *next)
+{
+    firewall_counts_done(&t->counts);
+    t->counts = *next;
+    memcpy(t->mark, mark, MARK_MAX);
+    t->present = true;
+}
+
+/* One transaction; the counters begin at what the former table has counted. */
+static int replace(struct firewall_table *t, const struct firewall *f,
+                   const struct firewall_fold *fold, const char mark[MARK_MAX], struct err *e)
+{
+    struct firewall_counts next;
+    (void)firewall_table_look(t, NULL);
+    int rc = firewall_counts_next(&t->counts, f, &next, e);
+    if (rc)
+        return rc;
+    auto_free char *text = nft_text(f, fold, mark, &next);
+    rc = text ? nft_run(text, 0, NULL, e) : err_set(e, HW_ENOMEM, "out of memory");
+    if (rc) {
+        firewall_counts_done(&next);
+        return rc;
+    }
+    adopt(t, mark, &next);
+    log_info("firewall rules=%zu", f->n_rules);
+    return 0;
+}
+
+/* Loads the table unless it stands there. */
+static int load(struct firewall_table *t, const struct firewall *f,
+                const struct firewall_fold *fold, struct err *e)
+{
+    char mark[MARK_MAX];
+    struct firewall_counts next;
+    int rc = mark_of(f, fold, mark, e);
+    if (rc)
+        return rc;
+    if (!stands(mark))
+        return replace(t, f, fold, mark, e);
+    if (t->present && strcmp(t->mark, mark) == 0)
+        return 0;
+    /* Of the agent that was before this one. */
+    rc = firewall_counts_next(&t->counts, f, &next, e);
+    if (!rc)
+        adopt(t, mark, &next);
+    return rc;
+}
+
+int firewall_table_apply(struct firewall_table *t, const struct firewall *f, struct err *e)
+{
+    struct firewall_fold fold;
+    struct err mine = {0};
+    int rc;
+    if (!f->present) {
+        rc = remove_ours(t, &mine);
+    } else if (!(rc = firewall_fold(f, &fold, &mine))) {
+        rc = load(t, f, &fold, &mine);
+        firewall_fold_done(&fold);
+    }
+    (void)snprintf(t->error, sizeof t->error, "%.*s", HW_TEXT_MAX, rc ? mine.text : "");
+    if (rc && e) {
+        *e = mine;
+        (void)err_wrap(e, "firewall");
+    }
+    return rc;
+}
+
+int firewall_table_look(struct firewall_table *t, struct err *e)
+{
+    auto_free char *listing = NULL;
+    if (!t->present)
+        return 0;
+    int rc = nft_run("list table inet " FIREWALL_TABLE,
+                     NFT_CTX_OUTPUT_JSON | NFT_CTX_OUTPUT_NUMERIC_ALL, &listing, e);
+    if (rc)
+        return rc == HW_EFAIL ? HW_ENOTFOUND : rc;
+    return firewall_counts_look(&t->counts, listing, e);
+}
+
+int firewall_table_report(struct firewall_table *t, struct firewall_report *r, struct err *e)
+{
+    *r = (struct firewall_report){0};
+    if (!t->present)
+        return 0;
+    int rc = firewall_counts_report(&t->counts, r, e);
+    if (rc)
+        return rc;
+    r->present = true;
+    r->applied = !t->error[0];
+    memcpy(r->error, t->error, sizeof r->error);
+    return 0;
+}
+
+void firewall_table_told(struct firewall_table *t)
+{
+    firewall_counts_told(&t->counts);
+}

@@ -1,0 +1,83 @@
+#include "controller/store/rule_counter.h"
+#include "controller/store/stmt.h"
+
+int store_rule_counter_get(struct db *db, const struct hw_id *id, const char *what,
+                           struct store_rule_counter *out, struct err *e)
+{
+    struct stmt q = stmt_get(db, "SELECT coalesce(sum(packets), 0), coalesce(sum(bytes), 0),"
+                                 " coalesce(min(observed_at), 0) FROM rule_counters"
+                                 " WHERE rule_id = ? AND what = ?");
+    stmt_id(&q, id);
+    stmt_text(&q, what);
+    int rc = stmt_one(&q, "counter", e);
+    if (rc)
+        return rc;
+    out->packets = (uint64_t)col_int(&q);
+    out->bytes = (uint64_t)col_int(&q);
+    out->observed_at = col_int(&q);
+    stmt_end(&q);
+    return 0;
+}
+
+/* Values above INT64_MAX don't come: no counter of packets or bytes gets there. */
+static int64_t clamp(uint64_t v)
+{
+    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+int store_rule_counter_add(struct db *db, const struct hw_id *id, const char *what,
+                           const struct hw_id *gateway, const struct firewall_count *now,
+                           struct err *e)
+{
+    struct stmt q = stmt_get(
+        db, "INSERT INTO rule_counters SELECT ?1, ?2, ?3, ?4, ?5, ?4, ?5, ?6"
+            " WHERE EXISTS (SELECT 1 FROM rules WHERE id = ?1)"
+            " OR EXISTS (SELECT 1 FROM rulesets WHERE id = ?1)"
+            " ON CONFLICT (rule_id, what, gateway_id) DO UPDATE SET"
+            " packets = packets + ?4 - CASE WHEN ?4 < last_packets THEN 0 ELSE last_packets END,"
+            " bytes = bytes + ?5 - CASE WHEN ?5 < last_bytes THEN 0 ELSE last_bytes END,"
+            " last_packets = ?4, last_bytes = ?5, observed_at = ?6");
+    stmt_id(&q, id);
+    stmt_text(&q, what);
+    stmt_id(&q, gateway);
+    stmt_int(&q, clamp(now->packets));
+    stmt_int(&q, clamp(now->bytes));
+    stmt_int(&q, store_now(db));
+    return stmt_run(&q, NULL, e);
+}
+
+int store_firewall_status_get(struct db *db, const struct hw_id *gateway,
+                              struct store_firewall_status *out, struct err *e)
+{
+    struct stmt q = stmt_get(db, "SELECT ruleset_id, observed_at, applied, error,"
+                                 " conntrack_entries, conntrack_max FROM firewall_status"
+                                 " WHERE gateway_id = ?");
+    *out = (struct store_firewall_status){0};
+    stmt_id(&q, gateway);
+    int rc = stmt_row(&q, e);
+    if (rc == 1) {
+        col_id(&q, &out->ruleset_id);
+        out->observed_at = col_int(&q);
+        out->applied = col_int(&q) != 0;
+        col_text(&q, out->error, sizeof out->error);
+        out->conntrack_entries = col_int(&q);
+        out->conntrack_max = col_int(&q);
+    }
+    stmt_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
+int store_firewall_status_set(struct db *db, const struct hw_id *gateway,
+                              const struct store_firewall_status *s, struct err *e)
+{
+    struct stmt q =
+        stmt_get(db, "INSERT OR REPLACE INTO firewall_status VALUES (?, ?, ?, ?, ?, ?, ?)");
+    stmt_id(&q, gateway);
+    stmt_id(&q, &s->ruleset_id);
+    stmt_int(&q, store_now(db));
+    stmt_int(&q, s->applied);
+    stmt_text(&q, s->error);
+    stmt_int(&q, s->conntrack_entries);
+    stmt_int(&q, s->conntrack_max);
+    return stmt_run(&q, NULL, e);
+}

@@ -1,0 +1,135 @@
+"""Rulesets, rules and address groups: what they say stands in the site's gateways' configs, what gateways report comes back,
+and rules that no packet could meet are refused. The answers are judged by the OpenAPI document."""
+import uuid
+
+from openapi import Document
+from test_agent_api import Base
+
+
+class Firewall(Base):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.document = None
+
+    def setUp(self):
+        super().setUp()
+        self.edge = self.site("branch", "10.1.0.0/16", "fd01::/64")
+        self.gateway = self.enrolled(self.edge, "gw-b1", "10.1.0.1")
+        self.set = self.make("rulesets", name="branch-edge", site_id=self.edge["id"], base_policy="deny")
+        self.path = f"rulesets/{self.set['id']}"
+
+    def tearDown(self):
+        for kind in ("rulesets", "address-groups"):
+            for item in self.api("GET", kind).json["items"]:
+                self.assertEqual(self.api("DELETE", f"{kind}/{item['id']}").status, 204)
+        super().tearDown()
+
+    def api(self, method, path, body=None):
+        reply = super().api(method, path, body)
+        if path.split("/")[0].split("?")[0] in ("rulesets", "address-groups"):
+            if not self.document:
+                type(self).document = Document(super().api("GET", "openapi.json").json)
+            self.document.check(method, f"/api/v1/{path}", reply)
+        return reply
+
+    def insert(self, *rules, position=None):
+        reply = self.api("POST", f"{self.path}/rules", {"position": position, "rules": list(rules)})
+        self.assertEqual(reply.status, 201, reply)
+        return reply.json["items"]
+
+    def names(self):
+        return [r["name"] for r in self.api("GET", f"{self.path}/rules").json["items"]]
+
+    def section(self):
+        return self.gateway.config()[1].get("firewall")
+
+    def refuse(self, status, method, path, body, field=None):
+        before = self.names()
+        reply = self.api(method, path, body)
+        self.assertEqual(reply.status, status, reply)
+        if field:
+            self.assertEqual(reply.json.get("field"), field, reply.json)
+        self.assertEqual(self.names(), before)
+        return reply.json
+
+    def test_rules_stand_in_the_config(self):
+        group = self.make("address-groups", name="partners", site_id=self.edge["id"],
+                          prefixes=["203.0.113.128/25", "2001:db8::/32", "203.0.113.0/25", "203.0.113.7/32"])
+        self.assertEqual(group["prefixes"], ["203.0.113.0/24", "2001:db8::/32"])
+        web, ping = self.insert(
+            {"name": "web-in", "action": "allow", "protocol": "tcp", "source": {"group_ids": [group["id"]]},
+             "destination": {"prefixes": ["10.1.1.0/24"]}, "destination_ports": ["443", "80-81", "82"], "log": True},
+            {"name": "ping", "action": "allow", "protocol": "icmp"})
+        self.assertEqual(web["destination_ports"], ["80-82", "443"])
+        self.assertEqual([web["position"], ping["position"]], [1, 2])
+        self.assertEqual(self.section(), {
+            "ruleset_id": self.set["id"], "scope": "site", "base": "deny", "log_base": False,
+            "groups": [{"id": group["id"], "prefixes": group["prefixes"]}],
+            "rules": [{"id": web["id"], "action": "allow", "protocol": 6, "source": [], "source_groups": [0],
+                       "destination": ["10.1.1.0/24"], "destination_groups": [], "source_ports": [],
+                       "destination_ports": [[80, 82], [443, 443]], "log": True},
+                      {"id": ping["id"], "action": "allow", "protocol": 1, "source": [], "source_groups": [],
+                       "destination": [], "destination_groups": [], "source_ports": [], "destination_ports": [], "log": False}]})
+        self.assertEqual(self.api("DELETE", f"address-groups/{group['id']}").status, 409)
+        self.change(f"rulesets/{self.set['id']}", enabled=False)
+        self.assertIsNone(self.section())
+
+    def test_order(self):
+        self.insert(*({"name": f"r{i}", "action": "allow", "protocol": "tcp", "destination_ports": [str(i)]} for i in range(5)))
+        self.insert({"name": "first", "action": "deny", "protocol": "udp"}, position=1)
+        self.insert({"name": "third", "action": "deny", "protocol": "47"}, position=3)
+        self.assertEqual(self.names(), ["first", "r0", "third", "r1", "r2", "r3", "r4"])
+        for _ in range(12):  # until no rank is free between two neighbours
+            last = self.api("GET", f"{self.path}/rules").json["items"][-1]
+            self.change(f"{self.path}/rules/{last['id']}", position=2)
+        self.assertEqual(self.names(), ["first", "r2", "r3", "r4", "r0", "third", "r1"])
+        page = self.api("GET", f"{self.path}/rules?limit=4").json
+        rest = self.api("GET", f"{self.path}/rules?limit=4&cursor={page['next_cursor']}").json
+        self.assertEqual([r["position"] for r in page["items"] + rest["items"]], list(range(1, 8)))
+        self.assertIsNone(rest["next_cursor"])
+        self.assertEqual(self.api("DELETE", f"{self.path}/rules/{page['items'][0]['id']}").status, 204)
+        self.assertEqual(self.names(), ["r2", "r3", "r4", "r0", "third", "r1"])
+        self.assertEqual([r["protocol"] for r in self.section()["rules"]], [6, 6, 6, 6, 47, 6])
+
+    def test_rules_that_nothing_meets_are_refused(self):
+        self.insert({"name": "wide", "action": "allow", "protocol": "tcp", "destination": {"prefixes": ["10.1.0.0/16"]}})
+
+        def rule(**more):
+            return {"rules": [{"name": "x", "action": "deny", **more}]}
+        rules = f"{self.path}/rules"
+        said = self.refuse(422, "POST", rules, rule(protocol="tcp", destination={"prefixes": ["10.1.2.0/24"]}), "position")
+        self.assertIn("wide", said["detail"])
+        self.refuse(422, "POST", rules, rule(source={"prefixes": ["10.1.0.0/24"]}, destination={"prefixes": ["fd02::/64"]}),
+                    "destination")
+        self.refuse(422, "POST", rules, rule(source={"prefixes": ["10.5.0.0/24"]}, destination={"prefixes": ["10.6.0.0/24"]}), "source")
+        for wrong in ({"protocol": "256"}, {"protocol": "06"}, {"destination_ports": ["1"]}, {"protocol": "tcp", "destination_ports": ["2-1"]},
+                      {"protocol": "tcp", "source_ports": ["70000"]}, {"source": {"prefixes": ["10.1.0.1/16"]}},
+                      {"source": {"group_ids": [str(uuid.uuid4())]}}, {"source": {"x": 1}}, {"name": "Wide"}, {"x": 1}):
+            self.refuse(422, "POST", rules, rule(**wrong))
+        self.refuse(409, "POST", rules, rule(name="wide", protocol="udp"))
+        self.refuse(422, "POST", rules, {"rules": []}, "rules")
+        self.refuse(422, "POST", rules, {"position": 3, **rule()}, "position")
+        # A wider rule before others takes all of theirs.
+        self.refuse(422, "POST", rules, {"position": 1, **rule(protocol="tcp")}, "position")
+
+    def test_one_set_a_site(self):
+        self.assertEqual(self.api("POST", "rulesets", {"name": "other", "site_id": self.edge["id"]}).status, 409)
+        self.assertEqual(self.api("POST", "rulesets", {"name": "other", "site_id": str(uuid.uuid4())}).status, 422)
+        self.assertEqual(self.api("POST", "rulesets", {"name": "o", "site_id": self.edge["id"], "scope": "transit"}).status, 422)
+
+    def test_counters_come_back(self):
+        rule, = self.insert({"name": "dns", "action": "allow", "protocol": "udp", "destination_ports": ["53"]})
+        self.assertEqual(rule["counters"], {"packets": None, "bytes": None, "observed_at": None, "age_seconds": None})
+        for count in (10, 15, 4):  # the last one began anew
+            reply = self.gateway.report(conntrack={"entries": 7, "max": 1000}, firewall={
+                "ruleset_id": self.set["id"], "applied": True, "error": None, "base": [count, 2], "established": [3, 4],
+                "invalid": [0, 0], "rules": [[rule["id"], count, 100 * count], [str(uuid.uuid4()), 1, 1]]})
+            self.assertEqual(reply.status, 204, reply)
+        seen = self.api("GET", f"{self.path}/rules/{rule['id']}").json["counters"]
+        self.assertEqual((seen["packets"], seen["bytes"]), (19, 1900))
+        self.assertLess(seen["age_seconds"], 10)
+        ruleset = self.api("GET", self.path).json
+        self.assertEqual((ruleset["counters"]["base"]["packets"], ruleset["counters"]["established"]["bytes"]), (19, 4))
+        state, = ruleset["gateways"]
+        self.assertEqual((state["state"], state["conntrack_entries"], state["conntrack_max"]), ("applied", 7, 1000))
