@@ -80,17 +80,17 @@ class Firewall(Base):
         self.insert({"name": "first", "action": "deny", "protocol": "udp"}, position=1)
         self.insert({"name": "third", "action": "deny", "protocol": "47"}, position=3)
         self.assertEqual(self.names(), ["first", "r0", "third", "r1", "r2", "r3", "r4"])
-        for _ in range(12):  # until no rank is free between two neighbours
+        for _ in range(13):  # until no rank is free between two neighbours
             last = self.api("GET", f"{self.path}/rules").json["items"][-1]
             self.change(f"{self.path}/rules/{last['id']}", position=2)
-        self.assertEqual(self.names(), ["first", "r2", "r3", "r4", "r0", "third", "r1"])
+        self.assertEqual(self.names(), ["first", "r4", "r0", "third", "r1", "r2", "r3"])
         page = self.api("GET", f"{self.path}/rules?limit=4").json
         rest = self.api("GET", f"{self.path}/rules?limit=4&cursor={page['next_cursor']}").json
         self.assertEqual([r["position"] for r in page["items"] + rest["items"]], list(range(1, 8)))
         self.assertIsNone(rest["next_cursor"])
         self.assertEqual(self.api("DELETE", f"{self.path}/rules/{page['items'][0]['id']}").status, 204)
-        self.assertEqual(self.names(), ["r2", "r3", "r4", "r0", "third", "r1"])
-        self.assertEqual([r["protocol"] for r in self.section()["rules"]], [6, 6, 6, 6, 47, 6])
+        self.assertEqual(self.names(), ["r4", "r0", "third", "r1", "r2", "r3"])
+        self.assertEqual([r["protocol"] for r in self.section()["rules"]], [6, 6, 47, 6, 6, 6])
 
     def test_rules_that_nothing_meets_are_refused(self):
         self.insert({"name": "wide", "action": "allow", "protocol": "tcp", "destination": {"prefixes": ["10.1.0.0/16"]}})
