@@ -48,6 +48,12 @@ const char *json_plain(const struct json_at *at)
                                           JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
+const char *json_plain_at(const struct json_at *at, const char *path)
+{
+    struct json_at v;
+    return json_find(at, path, &v) && json_kind(&v) != JSON_KIND_NULL ? json_plain(&v) : "";
+}
+
 double json_number(const struct json_at *at, double fallback)
 {
     return json_kind(at) == JSON_KIND_NUMBER ? json_object_get_double(at->value) : fallback;

@@ -24,6 +24,8 @@ bool json_find(const struct json_at *at, const char *path, struct json_at *out);
 /* A string as it is, any other value as JSON without white space. Borrowed until the next call for
  * the same value. */
 const char *json_plain(const struct json_at *at);
+/* The same of what stands behind `path`; "" where nothing does, or null. */
+const char *json_plain_at(const struct json_at *at, const char *path);
 /* A number, or `fallback` for anything else. */
 double json_number(const struct json_at *at, double fallback);
 

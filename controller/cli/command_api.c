@@ -48,8 +48,8 @@ static int run(struct cli *c, const struct noun *n, const struct verb *v, struct
 }
 
 static const struct flag flags[] = {
-    {"file", NULL, FLAG_TEXT, "body of the request; - is standard input", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("file", NULL, TEXT, "body of the request; - is standard input"),
+    FLAGS_END,
 };
 
 static const struct verb verbs[] = {
@@ -60,7 +60,7 @@ static const struct verb verbs[] = {
      .operands = "METHOD PATH",
      .flags = flags,
      .run = run},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_api = {

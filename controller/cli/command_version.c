@@ -46,7 +46,7 @@ static const struct verb verbs[] = {
      .summary = "Shows the version of hawserctl and of the controller",
      .example = "version",
      .run = run},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_version = {

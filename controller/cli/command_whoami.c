@@ -6,7 +6,7 @@ static const struct verb verbs[] = {
      .example = "whoami",
      .shows = SHOWS_DETAIL,
      .method = "GET"},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_whoami = {

@@ -165,7 +165,7 @@ static const struct verb verbs[] = {
      .operands = "bash",
      .offline = true,
      .run = run},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_completion = {

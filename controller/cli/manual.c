@@ -113,7 +113,7 @@ static const struct verb verbs[] = {
      .example = "manual | man -l -",
      .offline = true,
      .run = run},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_manual = {

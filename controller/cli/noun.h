@@ -104,4 +104,87 @@ struct noun {
     bool short_names; /* the part of a label behind its slash will do */
 };
 
+/*
+ * How the rows are written. What a macro does not name is absent: a noun says its columns, flags
+ * and fields, and which of the usual verbs it has.
+ */
+#define FLAG(flag, sends, takes, tells)                                                            \
+    {                                                                                              \
+        .name = (flag), .member = (sends), .type = FLAG_##takes, .help = (tells)                   \
+    }
+#define FLAG_WORDS(flag, sends, all, tells)                                                        \
+    {                                                                                              \
+        .name = (flag), .member = (sends), .type = FLAG_WORD, .help = (tells), .words = (all)      \
+    }
+#define FLAG_OBJECT(flag, sends, of, tells)                                                        \
+    {                                                                                              \
+        .name = (flag), .member = (sends), .type = FLAG_REF, .help = (tells), .ref = (of)          \
+    }
+#define FLAGS_END                                                                                  \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+#define COLUMN(heads, at, as)                                                                      \
+    {                                                                                              \
+        .header = (heads), .path = (at), .kind = CELL_##as                                         \
+    }
+#define COLUMN_REF(heads, at, of)                                                                  \
+    {                                                                                              \
+        .header = (heads), .path = (at), .kind = CELL_REF, .ref = (of)                             \
+    }
+#define COLUMN_OF(heads, at, all)                                                                  \
+    {                                                                                              \
+        .header = (heads), .path = (at), .kind = CELL_OF, .second = (all)                          \
+    }
+#define WIDE(heads, at, as)                                                                        \
+    {                                                                                              \
+        .header = (heads), .path = (at), .kind = CELL_##as, .wide = true                           \
+    }
+#define WIDE_REF(heads, at, of)                                                                    \
+    {                                                                                              \
+        .header = (heads), .path = (at), .kind = CELL_REF, .wide = true, .ref = (of)               \
+    }
+#define COLUMNS_END                                                                                \
+    {                                                                                              \
+        .header = NULL                                                                             \
+    }
+
+/* The usual verbs: objects of the noun's path, or one of them. */
+#define VERB_LIST(tells, shown, filters)                                                           \
+    {                                                                                              \
+        .name = "list", .summary = (tells), .example = (shown), .shows = SHOWS_LIST,               \
+        .method = "GET", .flags = (filters)                                                        \
+    }
+#define VERB_SHOW(tells, shown)                                                                    \
+    {                                                                                              \
+        .name = "show", .summary = (tells), .example = (shown), .arg = ARG_OBJECT,                 \
+        .shows = SHOWS_DETAIL, .method = "GET"                                                     \
+    }
+#define VERB_CREATE(tells, shown, members, needed)                                                 \
+    {                                                                                              \
+        .name = "create", .summary = (tells), .example = (shown), .shows = SHOWS_ROW,              \
+        .method = "POST", .flags = (members), .required = (needed)                                 \
+    }
+#define VERB_SET(tells, shown, members)                                                            \
+    {                                                                                              \
+        .name = "set", .summary = (tells), .example = (shown), .arg = ARG_OBJECT,                  \
+        .shows = SHOWS_ROW, .method = "PATCH", .flags = (members)                                  \
+    }
+#define VERB_DELETE(tells, shown, asks)                                                            \
+    {                                                                                              \
+        .name = "delete", .summary = (tells), .example = (shown), .arg = ARG_OBJECT,               \
+        .shows = SHOWS_NOTHING, .method = "DELETE", .confirm = (asks)                              \
+    }
+/* A list that lies in one object, under the verb's own name. */
+#define VERB_PARTS(verb, tells, shown, rows)                                                       \
+    {                                                                                              \
+        .name = verb, .summary = (tells), .example = (shown), .arg = ARG_OBJECT,                   \
+        .shows = SHOWS_LIST, .method = "GET", .suffix = "/" verb, .columns = (rows)                \
+    }
+#define VERBS_END                                                                                  \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
 #endif

@@ -14,40 +14,35 @@ static const char *const protocols[] = {"udp", "icmp", NULL};
 
 /* Of all three; the macro keeps one row in one place. */
 #define COMMON_FLAGS                                                                               \
-    {"network", "network", FLAG_WORD, "between outer addresses, or through the tunnels",           \
-     networks,  NULL},                                                                             \
-        {"family", "family", FLAG_UINT, "4 or 6; null takes that of the address", NULL, NULL},     \
-        {"timeout-ms", "timeout_ms", FLAG_UINT, "until an answer counts as lost", NULL, NULL},     \
-    {                                                                                              \
-        "no-wait", NULL, FLAG_SWITCH, "prints the operation instead of waiting for it", NULL, NULL \
-    }
+    FLAG_WORDS("network", "network", networks, "between outer addresses, or through the tunnels"), \
+        FLAG("family", "family", UINT, "4 or 6; null takes that of the address"),                  \
+        FLAG("timeout-ms", "timeout_ms", UINT, "until an answer counts as lost"),                  \
+        FLAG("no-wait", NULL, SWITCH, "prints the operation instead of waiting for it")
 
 static const struct flag trace_flags[] = {
     COMMON_FLAGS,
-    {"protocol", "protocol", FLAG_WORD, "of the probes", protocols, NULL},
-    {"port", "port", FLAG_UINT, "first UDP destination port", NULL, NULL},
-    {"max-hops", "max_hops", FLAG_UINT, "1 to 64", NULL, NULL},
-    {"probes-per-hop", "probes_per_hop", FLAG_UINT, "1 to 10", NULL, NULL},
-    {"both-ways", "both_ways", FLAG_BOOL, "also from the target back, when it is a gateway", NULL,
-     NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG_WORDS("protocol", "protocol", protocols, "of the probes"),
+    FLAG("port", "port", UINT, "first UDP destination port"),
+    FLAG("max-hops", "max_hops", UINT, "1 to 64"),
+    FLAG("probes-per-hop", "probes_per_hop", UINT, "1 to 10"),
+    FLAG("both-ways", "both_ways", BOOL, "also from the target back, when it is a gateway"),
+    FLAGS_END,
 };
 
 static const struct flag ping_flags[] = {
     COMMON_FLAGS,
-    {"count", "count", FLAG_UINT, "1 to 100", NULL, NULL},
-    {"interval-ms", "interval_ms", FLAG_UINT, "between two of them", NULL, NULL},
-    {"size-bytes", "size_bytes", FLAG_UINT, "of the whole IP packet", NULL, NULL},
-    {"dont-fragment", "dont_fragment", FLAG_BOOL, "so that a packet too big is told of", NULL,
-     NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("count", "count", UINT, "1 to 100"),
+    FLAG("interval-ms", "interval_ms", UINT, "between two of them"),
+    FLAG("size-bytes", "size_bytes", UINT, "of the whole IP packet"),
+    FLAG("dont-fragment", "dont_fragment", BOOL, "so that a packet too big is told of"),
+    FLAGS_END,
 };
 
 static const struct flag tcp_flags[] = {
     COMMON_FLAGS,
-    {"port", "port", FLAG_UINT, "1 to 65535", NULL, NULL},
-    {"attempts", "attempts", FLAG_UINT, "1 to 10", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("port", "port", UINT, "1 to 65535"),
+    FLAG("attempts", "attempts", UINT, "1 to 10"),
+    FLAGS_END,
 };
 
 /* The target is an address, or a gateway by name or id. */
@@ -105,39 +100,23 @@ static int run(struct cli *c, const struct noun *n, const struct verb *v, struct
     return rc;
 }
 
+#define VERB_QUESTION(verb, tells, shown, members, needed)                                         \
+    {                                                                                              \
+        .name = verb, .summary = (tells), .example = (shown), .arg = ARG_WORDS,                    \
+        .operands = "FROM TO", .shows = SHOWS_ROW, .method = "POST", .suffix = "/" verb,           \
+        .flags = (members), .required = (needed), .run = run                                       \
+    }
+
 static const struct verb verbs[] = {
-    {.name = "trace-path",
-     .summary = "Shows each hop from a gateway to a target with its delay and MTU, and back",
-     .example = "diag trace-path gw-branch-1 gw-hub-1",
-     .arg = ARG_WORDS,
-     .operands = "FROM TO",
-     .shows = SHOWS_ROW,
-     .method = "POST",
-     .suffix = "/trace-path",
-     .flags = trace_flags,
-     .run = run},
-    {.name = "ping",
-     .summary = "Sends echo requests from a gateway to a target",
-     .example = "diag ping gw-branch-1 10.2.1.10 --network overlay --count 3",
-     .arg = ARG_WORDS,
-     .operands = "FROM TO",
-     .shows = SHOWS_ROW,
-     .method = "POST",
-     .suffix = "/ping",
-     .flags = ping_flags,
-     .run = run},
-    {.name = "tcp-connect",
-     .summary = "Tries a TCP connection from a gateway to a target",
-     .example = "diag tcp-connect gw-branch-1 10.2.1.10 --network overlay --port 443",
-     .arg = ARG_WORDS,
-     .operands = "FROM TO",
-     .shows = SHOWS_ROW,
-     .method = "POST",
-     .suffix = "/tcp-connect",
-     .flags = tcp_flags,
-     .required = "port",
-     .run = run},
-    {.name = NULL},
+    VERB_QUESTION("trace-path",
+                  "Shows each hop from a gateway to a target with its delay and MTU, and back",
+                  "diag trace-path gw-branch-1 gw-hub-1", trace_flags, NULL),
+    VERB_QUESTION("ping", "Sends echo requests from a gateway to a target",
+                  "diag ping gw-branch-1 10.2.1.10 --network overlay --count 3", ping_flags, NULL),
+    VERB_QUESTION("tcp-connect", "Tries a TCP connection from a gateway to a target",
+                  "diag tcp-connect gw-branch-1 10.2.1.10 --network overlay --port 443", tcp_flags,
+                  "port"),
+    VERBS_END,
 };
 
 const struct noun noun_diag = {

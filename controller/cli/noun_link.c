@@ -5,53 +5,50 @@
 #include "controller/cli/verbs.h"
 
 static const struct flag flags[] = {
-    {"tunnels-override", "tunnels_override", FLAG_UINT, "1 to 50; null as the connection says",
-     NULL, NULL},
-    {"enabled", "enabled", FLAG_BOOL, "false takes it out of use", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("tunnels-override", "tunnels_override", UINT, "1 to 50; null as the connection says"),
+    FLAG("enabled", "enabled", BOOL, "false takes it out of use"),
+    FLAGS_END,
 };
 
 static const struct flag filters[] = {
-    {"connection", "connection_id", FLAG_REF, "only those of this connection", NULL,
-     &noun_connection},
-    {"gateway", "gateway_id", FLAG_REF, "only those with an end at this gateway", NULL,
-     &noun_gateway},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG_OBJECT("connection", "connection_id", &noun_connection, "only those of this connection"),
+    FLAG_OBJECT("gateway", "gateway_id", &noun_gateway, "only those with an end at this gateway"),
+    FLAGS_END,
 };
 
 static const struct column columns[] = {
-    {"GATEWAY A", "gateway_a_id", CELL_REF, false, &noun_gateway, NULL},
-    {"GATEWAY B", "gateway_b_id", CELL_REF, false, &noun_gateway, NULL},
-    {"STATE", "status.state", CELL_STATE, false, NULL, NULL},
-    {"TUNNELS UP", "status.tunnels_up", CELL_OF, false, NULL, "status.tunnels_total"},
-    {"SEEN", "status.observed_at", CELL_AGE, false, NULL, NULL},
-    {"REASON", "status.reason", CELL_TEXT, false, NULL, NULL},
-    {"KIND", "kind", CELL_TEXT, true, NULL, NULL},
-    {"CONNECTION", "connection_id", CELL_REF, true, &noun_connection, NULL},
-    {"ADDRESS A", "address_a", CELL_TEXT, true, NULL, NULL},
-    {"ADDRESS B", "address_b", CELL_TEXT, true, NULL, NULL},
-    {"TUNNELS", "tunnels", CELL_TEXT, true, NULL, NULL},
-    {"OVERRIDE", "tunnels_override", CELL_TEXT, true, NULL, NULL},
-    {"ENABLED", "enabled", CELL_BOOL, true, NULL, NULL},
-    {"ID", "id", CELL_TEXT, true, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN_REF("GATEWAY A", "gateway_a_id", &noun_gateway),
+    COLUMN_REF("GATEWAY B", "gateway_b_id", &noun_gateway),
+    COLUMN("STATE", "status.state", STATE),
+    COLUMN_OF("TUNNELS UP", "status.tunnels_up", "status.tunnels_total"),
+    COLUMN("SEEN", "status.observed_at", AGE),
+    COLUMN("REASON", "status.reason", TEXT),
+    WIDE("KIND", "kind", TEXT),
+    WIDE_REF("CONNECTION", "connection_id", &noun_connection),
+    WIDE("ADDRESS A", "address_a", TEXT),
+    WIDE("ADDRESS B", "address_b", TEXT),
+    WIDE("TUNNELS", "tunnels", TEXT),
+    WIDE("OVERRIDE", "tunnels_override", TEXT),
+    WIDE("ENABLED", "enabled", BOOL),
+    WIDE("ID", "id", TEXT),
+    COLUMNS_END,
 };
 
 /* A row for each end of each tunnel. */
 static const struct column tunnel_columns[] = {
-    {"TUNNEL", "tunnel", CELL_TEXT, false, NULL, NULL},
-    {"SEEN BY", "end.gateway_id", CELL_REF, false, &noun_gateway, NULL},
-    {"STATE", "end.state", CELL_STATE, false, NULL, NULL},
-    {"RTT", "end.rtt_ms.avg", CELL_MS, false, NULL, NULL},
-    {"LOSS", "end.loss_ratio", CELL_RATIO, false, NULL, NULL},
-    {"MTU", "end.mtu", CELL_TEXT, false, NULL, NULL},
-    {"SENT", "end.goodput_tx_bps", CELL_RATE, false, NULL, NULL},
-    {"RECEIVED", "end.goodput_rx_bps", CELL_RATE, false, NULL, NULL},
-    {"SEEN", "end.observed_at", CELL_AGE, false, NULL, NULL},
-    {"PORT", "end.port", CELL_TEXT, true, NULL, NULL},
-    {"WORKER", "end.worker", CELL_TEXT, true, NULL, NULL},
-    {"REASON", "end.reason", CELL_TEXT, true, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("TUNNEL", "tunnel", TEXT),
+    COLUMN_REF("SEEN BY", "end.gateway_id", &noun_gateway),
+    COLUMN("STATE", "end.state", STATE),
+    COLUMN("RTT", "end.rtt_ms.avg", MS),
+    COLUMN("LOSS", "end.loss_ratio", RATIO),
+    COLUMN("MTU", "end.mtu", TEXT),
+    COLUMN("SENT", "end.goodput_tx_bps", RATE),
+    COLUMN("RECEIVED", "end.goodput_rx_bps", RATE),
+    COLUMN("SEEN", "end.observed_at", AGE),
+    WIDE("PORT", "end.port", TEXT),
+    WIDE("WORKER", "end.worker", TEXT),
+    WIDE("REASON", "end.reason", TEXT),
+    COLUMNS_END,
 };
 
 static void add_ends(struct strbuf *rows, const struct json_at *tunnel)
@@ -68,7 +65,6 @@ static void add_ends(struct strbuf *rows, const struct json_at *tunnel)
 static int show_tunnels(struct cli *c, const struct json_at *answer)
 {
     struct strbuf rows = STRBUF_INIT;
-    struct json_object *doc = NULL;
     struct json_at items = json_root(NULL);
     (void)json_find(answer, "items", &items);
     if (c->output == CLI_JSON)
@@ -79,51 +75,27 @@ static int show_tunnels(struct cli *c, const struct json_at *answer)
         add_ends(&rows, &tunnel);
     }
     strbuf_puts(&rows, "]");
-    int rc = rows.failed || json_parse(strbuf_str(&rows), rows.len, SIZE_MAX, &doc, NULL)
-                 ? cli_fail(c, CLI_FAILED, "the answer is no list of tunnels")
-                 : CLI_OK;
-    const struct json_at made = json_root(doc);
-    rc = rc ? rc : table_print(c, tunnel_columns, &made);
-    json_free(doc);
+    int rc = table_print_text(c, tunnel_columns, &rows);
     strbuf_done(&rows);
     return rc;
 }
 
 static int tunnels(struct cli *c, const struct noun *n, const struct verb *v, struct args *a)
 {
-    struct strbuf path = STRBUF_INIT;
     struct api_reply reply = {0};
-    int rc = verbs_path(c, n, v, a, &path);
-    rc = rc ? rc : api_call(c, "GET", strbuf_str(&path), NULL, &reply);
+    int rc = verbs_get(c, n, v, a, &reply);
     if (!rc) {
         const struct json_at answer = json_root(reply.json);
         rc = show_tunnels(c, &answer);
     }
     api_reply_done(&reply);
-    strbuf_done(&path);
     return rc;
 }
 
 static const struct verb verbs[] = {
-    {.name = "list",
-     .summary = "Lists the links",
-     .example = "link list --gateway gw-branch-1",
-     .shows = SHOWS_LIST,
-     .method = "GET",
-     .flags = filters},
-    {.name = "show",
-     .summary = "Shows a link whole",
-     .example = "link show gw-branch-1/gw-hub-1",
-     .arg = ARG_OBJECT,
-     .shows = SHOWS_DETAIL,
-     .method = "GET"},
-    {.name = "set",
-     .summary = "Changes a link",
-     .example = "link set gw-branch-1/gw-hub-1 --tunnels-override 16",
-     .arg = ARG_OBJECT,
-     .shows = SHOWS_ROW,
-     .method = "PATCH",
-     .flags = flags},
+    VERB_LIST("Lists the links", "link list --gateway gw-branch-1", filters),
+    VERB_SHOW("Shows a link whole", "link show gw-branch-1/gw-hub-1"),
+    VERB_SET("Changes a link", "link set gw-branch-1/gw-hub-1 --tunnels-override 16", flags),
     {.name = "tunnels",
      .summary = "Lists the tunnels of a link as both ends see them",
      .example = "link tunnels gw-branch-1/gw-hub-1",
@@ -132,7 +104,7 @@ static const struct verb verbs[] = {
      .method = "GET",
      .suffix = "/tunnels",
      .run = tunnels},
-    {.name = NULL},
+    VERBS_END,
 };
 
 /* A link is called by its two gateways, "gw-a/gw-b", as the planner ordered them. */

@@ -8,22 +8,17 @@ static const char *const states[] = {"queued",    "running", "succeeded", "faile
                                      "cancelled", "expired", NULL};
 
 static const struct flag filters[] = {
-    {"kind", "kind", FLAG_WORD, "only this kind", kinds, NULL},
-    {"state", "state", FLAG_WORD, "only those in this state", states, NULL},
-    {"gateway", "gateway_id", FLAG_REF, "only those that this gateway carries out", NULL,
-     &noun_gateway},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG_WORDS("kind", "kind", kinds, "only this kind"),
+    FLAG_WORDS("state", "state", states, "only those in this state"),
+    FLAG_OBJECT("gateway", "gateway_id", &noun_gateway, "only those that this gateway carries out"),
+    FLAGS_END,
 };
 
 static const struct column columns[] = {
-    {"ID", "id", CELL_TEXT, false, NULL, NULL},
-    {"KIND", "kind", CELL_TEXT, false, NULL, NULL},
-    {"STATE", "state", CELL_STATE, false, NULL, NULL},
-    {"GATEWAY", "gateway_id", CELL_REF, false, &noun_gateway, NULL},
-    {"BEGUN", "created_at", CELL_AGE, false, NULL, NULL},
-    {"PROGRESS", "progress.text", CELL_TEXT, false, NULL, NULL},
-    {"ERROR", "error.text", CELL_TEXT, true, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("ID", "id", TEXT),           COLUMN("KIND", "kind", TEXT),
+    COLUMN("STATE", "state", STATE),    COLUMN_REF("GATEWAY", "gateway_id", &noun_gateway),
+    COLUMN("BEGUN", "created_at", AGE), COLUMN("PROGRESS", "progress.text", TEXT),
+    WIDE("ERROR", "error.text", TEXT),  COLUMNS_END,
 };
 
 static int wait(struct cli *c, const struct noun *n, const struct verb *v, struct args *a)
@@ -35,18 +30,9 @@ static int wait(struct cli *c, const struct noun *n, const struct verb *v, struc
 }
 
 static const struct verb verbs[] = {
-    {.name = "list",
-     .summary = "Lists the operations, the newest first",
-     .example = "operation list --state running",
-     .shows = SHOWS_LIST,
-     .method = "GET",
-     .flags = filters},
-    {.name = "show",
-     .summary = "Shows an operation with its progress and result",
-     .example = "operation show 6b8a2a0e-8c5f-4e7f-bb0f-0d6a1a4f2f10",
-     .arg = ARG_OBJECT,
-     .shows = SHOWS_DETAIL,
-     .method = "GET"},
+    VERB_LIST("Lists the operations, the newest first", "operation list --state running", filters),
+    VERB_SHOW("Shows an operation with its progress and result",
+              "operation show 6b8a2a0e-8c5f-4e7f-bb0f-0d6a1a4f2f10"),
     {.name = "wait",
      .summary = "Waits for the end of an operation and prints its result",
      .example = "operation wait 6b8a2a0e-8c5f-4e7f-bb0f-0d6a1a4f2f10",
@@ -61,7 +47,7 @@ static const struct verb verbs[] = {
      .shows = SHOWS_ROW,
      .method = "POST",
      .suffix = "/cancel"},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_operation = {

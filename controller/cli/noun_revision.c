@@ -1,10 +1,10 @@
 #include "controller/cli/nouns.h"
 
 static const struct column columns[] = {
-    {"REVISION", "revision", CELL_TEXT, false, NULL, NULL},
-    {"HELD", "held", CELL_BOOL, false, NULL, NULL},
-    {"REASON", "reason", CELL_TEXT, false, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("REVISION", "revision", TEXT),
+    COLUMN("HELD", "held", BOOL),
+    COLUMN("REASON", "reason", TEXT),
+    COLUMNS_END,
 };
 
 static const struct verb verbs[] = {
@@ -20,7 +20,7 @@ static const struct verb verbs[] = {
      .method = "POST",
      .suffix = "/accept",
      .confirm = true},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_revision = {

@@ -14,100 +14,94 @@ static const char *const encryptions[] = {"aes-256-gcm", "aes-128-gcm", "none", 
 static const char *const roles[] = {"spoke", "transit", "peer", NULL};
 
 static const struct flag filters[] = {
-    {"provider", "provider", FLAG_WORD, "only sizes of this provider", providers, NULL},
-    {"size", "size", FLAG_TEXT, "only the one of this name", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG_WORDS("provider", "provider", providers, "only sizes of this provider"),
+    FLAG("size", "size", TEXT, "only the one of this name"),
+    FLAGS_END,
 };
 
 static const struct flag flags[] = {
-    {"provider", "provider", FLAG_WORD, "whose size it is", providers, NULL},
-    {"size", "size", FLAG_TEXT, "the provider's name of it", NULL, NULL},
-    {"vcpus", "vcpus", FLAG_UINT, "processors, as the machine sees them", NULL, NULL},
-    {"memory-bytes", "memory_bytes", FLAG_UINT, "memory", NULL, NULL},
-    {"nic-bps", "nic_bps", FLAG_UINT, "of its network interface, as its maker documents it", NULL,
-     NULL},
-    {"note", "note", FLAG_TEXT, "for people", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG_WORDS("provider", "provider", providers, "whose size it is"),
+    FLAG("size", "size", TEXT, "the provider's name of it"),
+    FLAG("vcpus", "vcpus", UINT, "processors, as the machine sees them"),
+    FLAG("memory-bytes", "memory_bytes", UINT, "memory"),
+    FLAG("nic-bps", "nic_bps", UINT, "of its network interface, as its maker documents it"),
+    FLAG("note", "note", TEXT, "for people"),
+    FLAGS_END,
 };
 
 static const struct flag recommend_flags[] = {
-    {"gbps", "gbps", FLAG_NUMBER, "goodput wanted, in 10^9 bit/s", NULL, NULL},
-    {"mtu", "mtu", FLAG_UINT, "of the underlay; 1500 when absent", NULL, NULL},
-    {"provider", "provider", FLAG_WORD, "only sizes of this provider", providers, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("gbps", "gbps", NUMBER, "goodput wanted, in 10^9 bit/s"),
+    FLAG("mtu", "mtu", UINT, "of the underlay; 1500 when absent"),
+    FLAG_WORDS("provider", "provider", providers, "only sizes of this provider"),
+    FLAGS_END,
 };
 
 static const struct flag figure_flags[] = {
-    {"throughput-bps", "throughput_bps", FLAG_NUMBER, "goodput, the median of the runs", NULL,
-     NULL},
-    {"mtu", "mtu", FLAG_UINT, "of the underlay", NULL, NULL},
-    {"method", "method", FLAG_TEXT, "how, so that another can repeat it", NULL, NULL},
-    {"tcp-streams", "tcp_streams", FLAG_UINT, "side by side", NULL, NULL},
-    {"encryption", "encryption", FLAG_WORD, "suite, or none for plain routing", encryptions, NULL},
-    {"gro", "gro", FLAG_BOOL, "whether receive offload was on", NULL, NULL},
-    {"role", "role", FLAG_WORD, "of the machine in the test", roles, NULL},
-    {"spread-bps", "spread_bps", FLAG_NUMBER, "largest less smallest run", NULL, NULL},
-    {"runs", "runs", FLAG_UINT, "how many", NULL, NULL},
-    {"note", "note", FLAG_TEXT, "for people", NULL, NULL},
-    {"measured-at", "measured_at", FLAG_TIME, "now when absent", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("throughput-bps", "throughput_bps", NUMBER, "goodput, the median of the runs"),
+    FLAG("mtu", "mtu", UINT, "of the underlay"),
+    FLAG("method", "method", TEXT, "how, so that another can repeat it"),
+    FLAG("tcp-streams", "tcp_streams", UINT, "side by side"),
+    FLAG_WORDS("encryption", "encryption", encryptions, "suite, or none for plain routing"),
+    FLAG("gro", "gro", BOOL, "whether receive offload was on"),
+    FLAG_WORDS("role", "role", roles, "of the machine in the test"),
+    FLAG("spread-bps", "spread_bps", NUMBER, "largest less smallest run"),
+    FLAG("runs", "runs", UINT, "how many"),
+    FLAG("note", "note", TEXT, "for people"),
+    FLAG("measured-at", "measured_at", TIME, "now when absent"),
+    FLAGS_END,
 };
 
 static const struct column columns[] = {
-    {"PROVIDER", "provider", CELL_TEXT, false, NULL, NULL},
-    {"SIZE", "size", CELL_TEXT, false, NULL, NULL},
-    {"VCPUS", "vcpus", CELL_TEXT, false, NULL, NULL},
-    {"MEMORY", "memory_bytes", CELL_BYTES, false, NULL, NULL},
-    {"NETWORK", "nic_bps", CELL_RATE, false, NULL, NULL},
-    {"TUNNELS", "tunnels", CELL_TEXT, false, NULL, NULL},
-    {"FIGURES", "figures", CELL_COUNT, false, NULL, NULL},
-    {"KNOWN FROM", "source", CELL_TEXT, false, NULL, NULL},
-    {"NOTE", "note", CELL_TEXT, true, NULL, NULL},
-    {"ID", "id", CELL_TEXT, true, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("PROVIDER", "provider", TEXT),
+    COLUMN("SIZE", "size", TEXT),
+    COLUMN("VCPUS", "vcpus", TEXT),
+    COLUMN("MEMORY", "memory_bytes", BYTES),
+    COLUMN("NETWORK", "nic_bps", RATE),
+    COLUMN("TUNNELS", "tunnels", TEXT),
+    COLUMN("FIGURES", "figures", COUNT),
+    COLUMN("KNOWN FROM", "source", TEXT),
+    WIDE("NOTE", "note", TEXT),
+    WIDE("ID", "id", TEXT),
+    COLUMNS_END,
 };
 
 static const struct column answer_columns[] = {
-    {"PROVIDER", "provider", CELL_TEXT, false, NULL, NULL},
-    {"SIZE", "size", CELL_TEXT, false, NULL, NULL},
-    {"GATEWAYS", "gateways", CELL_TEXT, false, NULL, NULL},
-    {"EXPECTED", "expected_bps", CELL_RATE, false, NULL, NULL},
-    {"ORIGIN", "figure.origin", CELL_TEXT, false, NULL, NULL},
-    {"MTU", "figure.mtu", CELL_TEXT, false, NULL, NULL},
-    {"SOURCE", "figure.source", CELL_TEXT, false, NULL, NULL},
-    {"REASON", "reason", CELL_TEXT, true, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("PROVIDER", "provider", TEXT),
+    COLUMN("SIZE", "size", TEXT),
+    COLUMN("GATEWAYS", "gateways", TEXT),
+    COLUMN("EXPECTED", "expected_bps", RATE),
+    COLUMN("ORIGIN", "figure.origin", TEXT),
+    COLUMN("MTU", "figure.mtu", TEXT),
+    COLUMN("SOURCE", "figure.source", TEXT),
+    WIDE("REASON", "reason", TEXT),
+    COLUMNS_END,
 };
 
 static const struct column figure_columns[] = {
-    {"MTU", "mtu", CELL_TEXT, false, NULL, NULL},
-    {"THROUGHPUT", "throughput_bps", CELL_RATE, false, NULL, NULL},
-    {"STREAMS", "tcp_streams", CELL_TEXT, false, NULL, NULL},
-    {"ENCRYPTION", "encryption", CELL_TEXT, false, NULL, NULL},
-    {"METHOD", "method", CELL_TEXT, false, NULL, NULL},
-    {"ID", "id", CELL_TEXT, false, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("MTU", "mtu", TEXT),
+    COLUMN("THROUGHPUT", "throughput_bps", RATE),
+    COLUMN("STREAMS", "tcp_streams", TEXT),
+    COLUMN("ENCRYPTION", "encryption", TEXT),
+    COLUMN("METHOD", "method", TEXT),
+    COLUMN("ID", "id", TEXT),
+    COLUMNS_END,
 };
 
 static int recommend(struct cli *c, const struct noun *n, const struct verb *v, struct args *a)
 {
-    struct strbuf path = STRBUF_INIT;
     struct api_reply reply = {0};
-    struct json_at items, why;
-    int rc = verbs_path(c, n, v, a, &path);
-    rc = rc ? rc : body_query(c, a, &path);
-    rc = rc ? rc : api_call(c, "GET", strbuf_str(&path), NULL, &reply);
+    struct json_at items;
+    int rc = verbs_get(c, n, v, a, &reply);
     const struct json_at answer = json_root(reply.json);
     if (!rc && c->output == CLI_JSON) {
         rc = cli_put_json(c, &answer);
     } else if (!rc && json_find(&answer, "items", &items)) {
         rc = json_length(&items) ? table_print(c, answer_columns, &items) : CLI_OK;
         strbuf_puts(&c->out, json_length(&items) ? "\n" : "");
-        visible_text(&c->out, json_find(&answer, "explanation", &why) ? json_plain(&why) : "");
+        visible_text(&c->out, json_plain_at(&answer, "explanation"));
         strbuf_puts(&c->out, "\n");
     }
     api_reply_done(&reply);
-    strbuf_done(&path);
     return rc;
 }
 
@@ -134,31 +128,13 @@ static int delete_figure(struct cli *c, const struct noun *n, const struct verb 
 }
 
 static const struct verb verbs[] = {
-    {.name = "list",
-     .summary = "Lists the instance sizes",
-     .example = "size list --provider aws",
-     .shows = SHOWS_LIST,
-     .method = "GET",
-     .flags = filters},
-    {.name = "show",
-     .summary = "Shows a size with all its figures",
-     .example = "size show aws/c5n.9xlarge",
-     .arg = ARG_OBJECT,
-     .shows = SHOWS_DETAIL,
-     .method = "GET"},
-    {.name = "create",
-     .summary = "Adds a size of one's own",
-     .example = "size create --provider onprem --size r650-2x25 --vcpus 32",
-     .shows = SHOWS_ROW,
-     .method = "POST",
-     .flags = flags,
-     .required = "provider size"},
-    {.name = "delete",
-     .summary = "Deletes a size of one's own; those of the catalogue stay",
-     .example = "size delete onprem/r650-2x25",
-     .arg = ARG_OBJECT,
-     .shows = SHOWS_NOTHING,
-     .method = "DELETE"},
+    VERB_LIST("Lists the instance sizes", "size list --provider aws", filters),
+    VERB_SHOW("Shows a size with all its figures", "size show aws/c5n.9xlarge"),
+    VERB_CREATE("Adds a size of one's own",
+                "size create --provider onprem --size r650-2x25 --vcpus 32", flags,
+                "provider size"),
+    VERB_DELETE("Deletes a size of one's own; those of the catalogue stay",
+                "size delete onprem/r650-2x25", false),
     {.name = "recommend",
      .summary = "Answers which size will do, and why",
      .example = "size recommend --gbps 30 --mtu 9000 --provider aws",
@@ -185,7 +161,7 @@ static const struct verb verbs[] = {
      .arg = ARG_WORDS,
      .operands = "NAME|ID FIGURE-ID",
      .run = delete_figure},
-    {.name = NULL},
+    VERBS_END,
 };
 
 /* "aws/c5n.9xlarge" */

@@ -17,28 +17,22 @@
 static const char *const steps[] = {"auto", "raw", "1m", "15m", "1h", NULL};
 
 static const struct flag flags[] = {
-    {"object", "object", FLAG_LIST,
-     "gateway/NAME, link/A/B, tunnel/A/B/NUMBER, worker/GATEWAY/NUMBER", NULL, NULL},
-    {"metric", "metric", FLAG_LIST, "goodput_tx_bps, rtt_ms, …; docs/protocols.md has all", NULL,
-     NULL},
-    {"range", "range", FLAG_TEXT, "up to now, such as 15m or 7d; 1h when absent", NULL, NULL},
-    {"from", "from", FLAG_TEXT, "begin instead of a range, RFC 3339", NULL, NULL},
-    {"to", "to", FLAG_TEXT, "end; now when absent", NULL, NULL},
-    {"step", "step", FLAG_WORD, "length of a period", steps, NULL},
-    {"observer", "observer_id", FLAG_REF, "of links and tunnels, whose reports", NULL,
-     &noun_gateway},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("object", "object", LIST,
+         "gateway/NAME, link/A/B, tunnel/A/B/NUMBER, worker/GATEWAY/NUMBER"),
+    FLAG("metric", "metric", LIST, "goodput_tx_bps, rtt_ms, …; docs/protocols.md has all"),
+    FLAG("range", "range", TEXT, "up to now, such as 15m or 7d; 1h when absent"),
+    FLAG("from", "from", TEXT, "begin instead of a range, RFC 3339"),
+    FLAG("to", "to", TEXT, "end; now when absent"),
+    FLAG_WORDS("step", "step", steps, "length of a period"),
+    FLAG_OBJECT("observer", "observer_id", &noun_gateway, "of links and tunnels, whose reports"),
+    FLAGS_END,
 };
 
 static const struct column columns[] = {
-    {"TIME", "time", CELL_TEXT, false, NULL, NULL},
-    {"OBJECT", "object", CELL_TEXT, false, NULL, NULL},
-    {"METRIC", "metric", CELL_TEXT, false, NULL, NULL},
-    {"AVERAGE", "avg", CELL_TEXT, false, NULL, NULL},
-    {"LEAST", "min", CELL_TEXT, false, NULL, NULL},
-    {"MOST", "max", CELL_TEXT, false, NULL, NULL},
-    {"OBSERVER", "observer", CELL_TEXT, true, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("TIME", "time", TEXT),       COLUMN("OBJECT", "object", TEXT),
+    COLUMN("METRIC", "metric", TEXT),   COLUMN("AVERAGE", "avg", TEXT),
+    COLUMN("LEAST", "min", TEXT),       COLUMN("MOST", "max", TEXT),
+    WIDE("OBSERVER", "observer", TEXT), COLUMNS_END,
 };
 
 /* ---- what is asked for ---- */
@@ -119,12 +113,6 @@ static void put_value(struct json_writer *w, const char *key, const struct json_
     strbuf_done(&text);
 }
 
-static const char *text_of(const struct json_at *at, const char *member)
-{
-    struct json_at v;
-    return json_find(at, member, &v) ? json_plain(&v) : "";
-}
-
 /* "gateway/gw-a1" again, from the id */
 static void put_object(struct cli *c, struct json_writer *w, const char *object)
 {
@@ -146,19 +134,19 @@ static void put_series(struct cli *c, struct json_writer *w, const struct json_a
 {
     struct json_at offsets = json_root(NULL);
     int64_t from = 0;
-    (void)clock_parse(text_of(top, "from"), &from);
+    (void)clock_parse(json_plain_at(top, "from"), &from);
     (void)json_find(top, "offset_seconds", &offsets);
     for (size_t i = 0; i < json_length(&offsets); i++) {
         char time[CLOCK_TEXT_MAX];
         struct json_at offset = json_element(&offsets, i);
         json_open_object(w, NULL);
         json_put_str(w, "time", clock_text(from + (int64_t)json_number(&offset, 0), time));
-        put_object(c, w, text_of(series, "object"));
-        json_put_str(w, "metric", text_of(series, "metric"));
-        put_value(w, "avg", series, i, text_of(series, "unit"));
-        put_value(w, "min", series, i, text_of(series, "unit"));
-        put_value(w, "max", series, i, text_of(series, "unit"));
-        json_put_str(w, "observer", text_of(series, "observer"));
+        put_object(c, w, json_plain_at(series, "object"));
+        json_put_str(w, "metric", json_plain_at(series, "metric"));
+        put_value(w, "avg", series, i, json_plain_at(series, "unit"));
+        put_value(w, "min", series, i, json_plain_at(series, "unit"));
+        put_value(w, "max", series, i, json_plain_at(series, "unit"));
+        json_put_str(w, "observer", json_plain_at(series, "observer"));
         json_close(w);
     }
 }
@@ -223,7 +211,7 @@ static const struct verb verbs[] = {
      .required = "object metric",
      .csv = true,
      .run = run},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_telemetry = {

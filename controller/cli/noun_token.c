@@ -9,34 +9,29 @@
 static const char *const formats[] = {"token", "shell", "cloud-init", NULL};
 
 static const struct flag create_flags[] = {
-    {"site", "site_id", FLAG_REF, "where the gateway stands", NULL, &noun_site},
-    {"gateway-name", "gateway_name", FLAG_TEXT, "only this gateway may enrol", NULL, NULL},
-    {"size", "size", FLAG_TEXT, "instance size of the gateway", NULL, NULL},
-    {"max-uses", "max_uses", FLAG_UINT, "how many gateways may enrol by it", NULL, NULL},
-    {"expires-in", "expires_in_seconds", FLAG_DURATION, "24h when absent", NULL, NULL},
-    {"format", NULL, FLAG_WORD, "print this alone", formats, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG_OBJECT("site", "site_id", &noun_site, "where the gateway stands"),
+    FLAG("gateway-name", "gateway_name", TEXT, "only this gateway may enrol"),
+    FLAG("size", "size", TEXT, "instance size of the gateway"),
+    FLAG("max-uses", "max_uses", UINT, "how many gateways may enrol by it"),
+    FLAG("expires-in", "expires_in_seconds", DURATION, "24h when absent"),
+    FLAG_WORDS("format", NULL, formats, "print this alone"),
+    FLAGS_END,
 };
 
 static const struct flag set_flags[] = {
-    {"expires-at", "expires_at", FLAG_TIME, "when it ends", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
-};
-
-static const struct flag filters[] = {
-    {"site", "site_id", FLAG_REF, "only those of this site", NULL, &noun_site},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("expires-at", "expires_at", TIME, "when it ends"),
+    FLAGS_END,
 };
 
 static const struct column columns[] = {
-    {"ID", "id", CELL_TEXT, false, NULL, NULL},
-    {"SITE", "site_id", CELL_REF, false, &noun_site, NULL},
-    {"GATEWAY", "gateway_name", CELL_TEXT, false, NULL, NULL},
-    {"USES", "uses", CELL_OF, false, NULL, "max_uses"},
-    {"ENDS", "expires_at", CELL_LEFT, false, NULL, NULL},
-    {"SIZE", "size", CELL_TEXT, true, NULL, NULL},
-    {"MADE", "created_at", CELL_AGE, true, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("ID", "id", TEXT),
+    COLUMN_REF("SITE", "site_id", &noun_site),
+    COLUMN("GATEWAY", "gateway_name", TEXT),
+    COLUMN_OF("USES", "uses", "max_uses"),
+    COLUMN("ENDS", "expires_at", LEFT),
+    WIDE("SIZE", "size", TEXT),
+    WIDE("MADE", "created_at", AGE),
+    COLUMNS_END,
 };
 
 static const char shell_lines[] =
@@ -106,18 +101,10 @@ static int create(struct cli *c, const struct noun *n, const struct verb *v, str
 }
 
 static const struct verb verbs[] = {
-    {.name = "list",
-     .summary = "Lists the enrolment tokens, without the tokens themselves",
-     .example = "token list --site branch",
-     .shows = SHOWS_LIST,
-     .method = "GET",
-     .flags = filters},
-    {.name = "show",
-     .summary = "Shows an enrolment token whole, without the token itself",
-     .example = "token show 5f1c2d3e-4b5a-4697-8877-665544332211",
-     .arg = ARG_OBJECT,
-     .shows = SHOWS_DETAIL,
-     .method = "GET"},
+    VERB_LIST("Lists the enrolment tokens, without the tokens themselves",
+              "token list --site branch", nouns_by_site),
+    VERB_SHOW("Shows an enrolment token whole, without the token itself",
+              "token show 5f1c2d3e-4b5a-4697-8877-665544332211"),
     {.name = "create",
      .summary = "Creates an enrolment token and prints what the new machine needs",
      .example = "token create --site branch --gateway-name gw-branch-1 --format cloud-init",
@@ -126,20 +113,11 @@ static const struct verb verbs[] = {
      .flags = create_flags,
      .required = "site",
      .run = create},
-    {.name = "set",
-     .summary = "Changes when an enrolment token ends",
-     .example = "token set 5f1c2d3e-4b5a-4697-8877-665544332211 --expires-at 7d",
-     .arg = ARG_OBJECT,
-     .shows = SHOWS_ROW,
-     .method = "PATCH",
-     .flags = set_flags},
-    {.name = "delete",
-     .summary = "Deletes an enrolment token; who has enrolled by it stays",
-     .example = "token delete 5f1c2d3e-4b5a-4697-8877-665544332211",
-     .arg = ARG_OBJECT,
-     .shows = SHOWS_NOTHING,
-     .method = "DELETE"},
-    {.name = NULL},
+    VERB_SET("Changes when an enrolment token ends",
+             "token set 5f1c2d3e-4b5a-4697-8877-665544332211 --expires-at 7d", set_flags),
+    VERB_DELETE("Deletes an enrolment token; who has enrolled by it stays",
+                "token delete 5f1c2d3e-4b5a-4697-8877-665544332211", false),
+    VERBS_END,
 };
 
 const struct noun noun_token = {

@@ -24,6 +24,11 @@ const struct noun *const nouns[] = {
     NULL,
 };
 
+const struct flag nouns_by_site[] = {
+    FLAG_OBJECT("site", "site_id", &noun_site, "only those of this site"),
+    FLAGS_END,
+};
+
 const struct noun *nouns_find(const char *name)
 {
     for (const struct noun *const *n = nouns; *n; n++)

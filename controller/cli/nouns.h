@@ -7,6 +7,9 @@
 extern const struct noun noun_connection, noun_diag, noun_gateway, noun_link, noun_operation,
     noun_revision, noun_site, noun_size, noun_telemetry, noun_token;
 
+/* The filter that most lists have. */
+extern const struct flag nouns_by_site[];
+
 /* NULL-terminated, in the order of the help. */
 extern const struct noun *const nouns[];
 

@@ -16,31 +16,28 @@
 #define LOOK_MS       1000
 
 static const struct column hop_columns[] = {
-    {"HOP", "hop", CELL_TEXT, false, NULL, NULL},
-    {"ADDRESS", "address", CELL_TEXT, false, NULL, NULL},
-    {"NAME", "name", CELL_TEXT, false, NULL, NULL},
-    {"ANSWERED", "answered", CELL_OF, false, NULL, "sent"},
-    {"RTT", "rtt_ms.avg", CELL_MS, false, NULL, NULL},
-    {"MTU", "mtu", CELL_TEXT, false, NULL, NULL},
-    {"KNOWN BY", "mtu_source", CELL_TEXT, false, NULL, NULL},
-    {"NOTE", "note", CELL_TEXT, false, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("HOP", "hop", TEXT),
+    COLUMN("ADDRESS", "address", TEXT),
+    COLUMN("NAME", "name", TEXT),
+    COLUMN_OF("ANSWERED", "answered", "sent"),
+    COLUMN("RTT", "rtt_ms.avg", MS),
+    COLUMN("MTU", "mtu", TEXT),
+    COLUMN("KNOWN BY", "mtu_source", TEXT),
+    COLUMN("NOTE", "note", TEXT),
+    COLUMNS_END,
 };
 
 static const struct column reply_columns[] = {
-    {"SEQUENCE", "sequence", CELL_TEXT, false, NULL, NULL},
-    {"FROM", "from", CELL_TEXT, false, NULL, NULL},
-    {"RTT", "rtt_ms", CELL_MS, false, NULL, NULL},
-    {"TTL", "ttl", CELL_TEXT, false, NULL, NULL},
-    {"ERROR", "error", CELL_TEXT, false, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("SEQUENCE", "sequence", TEXT), COLUMN("FROM", "from", TEXT),
+    COLUMN("RTT", "rtt_ms", MS),          COLUMN("TTL", "ttl", TEXT),
+    COLUMN("ERROR", "error", TEXT),       COLUMNS_END,
 };
 
 static const struct column attempt_columns[] = {
-    {"OUTCOME", "outcome", CELL_TEXT, false, NULL, NULL},
-    {"AFTER", "duration_ms", CELL_MS, false, NULL, NULL},
-    {"ERROR", "error", CELL_TEXT, false, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("OUTCOME", "outcome", TEXT),
+    COLUMN("AFTER", "duration_ms", MS),
+    COLUMN("ERROR", "error", TEXT),
+    COLUMNS_END,
 };
 
 static volatile sig_atomic_t interrupted;
@@ -49,12 +46,6 @@ static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
-}
-
-static const char *text_of(const struct json_at *at, const char *path)
-{
-    struct json_at v;
-    return json_find(at, path, &v) && json_kind(&v) != JSON_KIND_NULL ? json_plain(&v) : "";
 }
 
 static bool is_over(const char *state)
@@ -71,15 +62,15 @@ static void put_progress(const struct json_at *operation)
     if (!isatty(STDERR_FILENO))
         return;
     strbuf_puts(&line, "\r\x1b[K");
-    visible_text(&line, text_of(operation, "state"));
+    visible_text(&line, json_plain_at(operation, "state"));
     if (json_find(operation, "progress.total", &total) && json_kind(&total) == JSON_KIND_NUMBER) {
         strbuf_puts(&line, ", ");
-        visible_text(&line, text_of(operation, "progress.done"));
+        visible_text(&line, json_plain_at(operation, "progress.done"));
         strbuf_puts(&line, " of ");
         visible_text(&line, json_plain(&total));
     }
     strbuf_puts(&line, " ");
-    visible_text(&line, text_of(operation, "progress.text"));
+    visible_text(&line, json_plain_at(operation, "progress.text"));
     (void)fputs(strbuf_str(&line), stderr);
     (void)fflush(stderr);
     strbuf_done(&line);
@@ -115,10 +106,10 @@ static int put_way(struct cli *c, const struct json_at *result, const char *way)
     if (!json_find(result, way, &trace) || json_kind(&trace) != JSON_KIND_OBJECT)
         return CLI_OK;
     strbuf_printf(&c->out, "%s, ", way);
-    visible_text(&c->out, text_of(&trace, "source_address"));
+    visible_text(&c->out, json_plain_at(&trace, "source_address"));
     strbuf_puts(&c->out, " to ");
-    visible_text(&c->out, text_of(&trace, "destination_address"));
-    put_line(c, " by ", text_of(&trace, "protocol"));
+    visible_text(&c->out, json_plain_at(&trace, "destination_address"));
+    put_line(c, " by ", json_plain_at(&trace, "protocol"));
     int rc = put_rows(c, &trace, "hops", hop_columns);
     strbuf_puts(&c->out, "\n");
     return rc;
@@ -127,32 +118,32 @@ static int put_way(struct cli *c, const struct json_at *result, const char *way)
 /* What was found, and whether it is what one hopes for: an answer, a connection, the far end. */
 static bool is_good(const struct json_at *operation)
 {
-    const char *kind = text_of(operation, "kind");
-    if (strcmp(text_of(operation, "state"), "succeeded") != 0)
+    const char *kind = json_plain_at(operation, "kind");
+    if (strcmp(json_plain_at(operation, "state"), "succeeded") != 0)
         return false;
     if (strcmp(kind, "ping") == 0)
-        return strcmp(text_of(operation, "result.received"), "0") != 0;
+        return strcmp(json_plain_at(operation, "result.received"), "0") != 0;
     if (strcmp(kind, "tcp-connect") == 0)
-        return strcmp(text_of(operation, "result.outcome"), "connected") == 0;
-    return strcmp(text_of(operation, "result.outward.reached"), "true") == 0;
+        return strcmp(json_plain_at(operation, "result.outcome"), "connected") == 0;
+    return strcmp(json_plain_at(operation, "result.outward.reached"), "true") == 0;
 }
 
 static int put_result(struct cli *c, const struct json_at *operation)
 {
     struct json_at result = json_root(NULL);
-    const char *error = text_of(operation, "error.text");
+    const char *error = json_plain_at(operation, "error.text");
     (void)json_find(operation, "result", &result);
     if (c->output == CLI_JSON)
         return cli_put_json(c, operation);
     int rc = put_way(c, &result, "outward");
     rc = rc ? rc : put_way(c, &result, "back");
     rc = rc ? rc : put_rows(c, &result, "replies", reply_columns);
-    if (strcmp(text_of(operation, "kind"), "tcp-connect") == 0)
+    if (strcmp(json_plain_at(operation, "kind"), "tcp-connect") == 0)
         rc = rc ? rc : put_rows(c, &result, "attempts", attempt_columns);
-    if (text_of(&result, "verdict")[0])
-        put_line(c, "", text_of(&result, "verdict"));
+    if (json_plain_at(&result, "verdict")[0])
+        put_line(c, "", json_plain_at(&result, "verdict"));
     if (!rc && error[0])
-        return cli_fail(c, CLI_FAILED, "%s: %s: %s", c->subject, text_of(operation, "state"),
+        return cli_fail(c, CLI_FAILED, "%s: %s: %s", c->subject, json_plain_at(operation, "state"),
                         error);
     return rc;
 }
@@ -194,7 +185,7 @@ int operation_follow(struct cli *c, const char *id)
         }
         rc = rc ? rc : api_call(c, "GET", path, NULL, &reply);
         const struct json_at operation = json_root(reply.json);
-        over = !rc && is_over(text_of(&operation, "state"));
+        over = !rc && is_over(json_plain_at(&operation, "state"));
         if (over) {
             clear_progress();
             rc = put_result(c, &operation);

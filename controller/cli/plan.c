@@ -9,23 +9,23 @@
 #include <string.h>
 
 static const struct column link_columns[] = {
-    {"LINK", "gateway_a", CELL_TEXT, false, NULL, NULL},
-    {"WITH", "gateway_b", CELL_TEXT, false, NULL, NULL},
-    {"CONNECTION", "connection", CELL_TEXT, false, NULL, NULL},
-    {"TUNNELS NOW", "tunnels_before", CELL_TEXT, false, NULL, NULL},
-    {"THEN", "tunnels_after", CELL_TEXT, false, NULL, NULL},
-    {"STATE", "state", CELL_STATE, false, NULL, NULL},
-    {"WHY SO MANY", "tunnels_reason", CELL_TEXT, false, NULL, NULL},
-    {"DETAIL", "detail", CELL_TEXT, true, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("LINK", "gateway_a", TEXT),
+    COLUMN("WITH", "gateway_b", TEXT),
+    COLUMN("CONNECTION", "connection", TEXT),
+    COLUMN("TUNNELS NOW", "tunnels_before", TEXT),
+    COLUMN("THEN", "tunnels_after", TEXT),
+    COLUMN("STATE", "state", STATE),
+    COLUMN("WHY SO MANY", "tunnels_reason", TEXT),
+    WIDE("DETAIL", "detail", TEXT),
+    COLUMNS_END,
 };
 
 static const struct column refusal_columns[] = {
-    {"REFUSED", "change", CELL_TEXT, false, NULL, NULL},
-    {"STATUS", "status", CELL_TEXT, false, NULL, NULL},
-    {"FIELD", "field", CELL_TEXT, false, NULL, NULL},
-    {"DETAIL", "detail", CELL_TEXT, false, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("REFUSED", "change", TEXT),
+    COLUMN("STATUS", "status", TEXT),
+    COLUMN("FIELD", "field", TEXT),
+    COLUMN("DETAIL", "detail", TEXT),
+    COLUMNS_END,
 };
 
 static int put_rows(struct cli *c, const struct json_at *plan, const char *path, const char *title,
@@ -106,9 +106,9 @@ static int run(struct cli *c, const struct noun *n, const struct verb *v, struct
 }
 
 static const struct flag flags[] = {
-    {"file", NULL, FLAG_TEXT,
-     "{\"changes\": [{\"method\", \"path\", \"body\"}, …]}; - is standard input", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("file", NULL, TEXT,
+         "{\"changes\": [{\"method\", \"path\", \"body\"}, …]}; - is standard input"),
+    FLAGS_END,
 };
 
 static const struct verb verbs[] = {
@@ -118,7 +118,7 @@ static const struct verb verbs[] = {
      .flags = flags,
      .required = "file",
      .run = run},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_plan = {

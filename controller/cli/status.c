@@ -10,43 +10,43 @@
 #include <string.h>
 
 static const struct column connection_columns[] = {
-    {"CONNECTION", "name", CELL_TEXT, false, NULL, NULL},
-    {"STATE", "state", CELL_STATE, false, NULL, NULL},
-    {"TUNNELS UP", "tunnels_up", CELL_OF, false, NULL, "tunnels_total"},
-    {"A TO B", "goodput_ab_bps", CELL_RATE, false, NULL, NULL},
-    {"B TO A", "goodput_ba_bps", CELL_RATE, false, NULL, NULL},
-    {"RTT", "rtt_ms", CELL_MS, false, NULL, NULL},
-    {"LOSS", "loss_ratio", CELL_RATIO, false, NULL, NULL},
-    {"MTU", "mtu", CELL_TEXT, false, NULL, NULL},
-    {"ENCRYPTED", "encrypted", CELL_BOOL, false, NULL, NULL},
-    {"SITE A", "site_a_id", CELL_REF, true, &noun_site, NULL},
-    {"SITE B", "site_b_id", CELL_REF, true, &noun_site, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("CONNECTION", "name", TEXT),
+    COLUMN("STATE", "state", STATE),
+    COLUMN_OF("TUNNELS UP", "tunnels_up", "tunnels_total"),
+    COLUMN("A TO B", "goodput_ab_bps", RATE),
+    COLUMN("B TO A", "goodput_ba_bps", RATE),
+    COLUMN("RTT", "rtt_ms", MS),
+    COLUMN("LOSS", "loss_ratio", RATIO),
+    COLUMN("MTU", "mtu", TEXT),
+    COLUMN("ENCRYPTED", "encrypted", BOOL),
+    WIDE_REF("SITE A", "site_a_id", &noun_site),
+    WIDE_REF("SITE B", "site_b_id", &noun_site),
+    COLUMNS_END,
 };
 
 static const struct column gateway_columns[] = {
-    {"GATEWAY", "name", CELL_TEXT, false, NULL, NULL},
-    {"SITE", "site_id", CELL_REF, false, &noun_site, NULL},
-    {"STATE", "status.state", CELL_STATE, false, NULL, NULL},
-    {"SEEN", "status.observed_at", CELL_AGE, false, NULL, NULL},
-    {"SENT", "goodput_tx_bps", CELL_RATE, false, NULL, NULL},
-    {"RECEIVED", "goodput_rx_bps", CELL_RATE, false, NULL, NULL},
-    {"BUSIEST CORE", "busy_ratio", CELL_RATIO, false, NULL, NULL},
-    {"REASON", "status.reason", CELL_TEXT, false, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN("GATEWAY", "name", TEXT),
+    COLUMN_REF("SITE", "site_id", &noun_site),
+    COLUMN("STATE", "status.state", STATE),
+    COLUMN("SEEN", "status.observed_at", AGE),
+    COLUMN("SENT", "goodput_tx_bps", RATE),
+    COLUMN("RECEIVED", "goodput_rx_bps", RATE),
+    COLUMN("BUSIEST CORE", "busy_ratio", RATIO),
+    COLUMN("REASON", "status.reason", TEXT),
+    COLUMNS_END,
 };
 
 static const struct column link_columns[] = {
-    {"LINK", "gateway_a_id", CELL_REF, false, &noun_gateway, NULL},
-    {"WITH", "gateway_b_id", CELL_REF, false, &noun_gateway, NULL},
-    {"STATE", "status.state", CELL_STATE, false, NULL, NULL},
-    {"TUNNELS UP", "status.tunnels_up", CELL_OF, false, NULL, "status.tunnels_total"},
-    {"SEEN", "status.observed_at", CELL_AGE, false, NULL, NULL},
-    {"REASON", "status.reason", CELL_TEXT, false, NULL, NULL},
-    {"KIND", "kind", CELL_TEXT, true, NULL, NULL},
-    {"RTT", "rtt_ms", CELL_MS, true, NULL, NULL},
-    {"MTU", "mtu", CELL_TEXT, true, NULL, NULL},
-    {NULL, NULL, 0, false, NULL, NULL},
+    COLUMN_REF("LINK", "gateway_a_id", &noun_gateway),
+    COLUMN_REF("WITH", "gateway_b_id", &noun_gateway),
+    COLUMN("STATE", "status.state", STATE),
+    COLUMN_OF("TUNNELS UP", "status.tunnels_up", "status.tunnels_total"),
+    COLUMN("SEEN", "status.observed_at", AGE),
+    COLUMN("REASON", "status.reason", TEXT),
+    WIDE("KIND", "kind", TEXT),
+    WIDE("RTT", "rtt_ms", MS),
+    WIDE("MTU", "mtu", TEXT),
+    COLUMNS_END,
 };
 
 /* Adds "name": and what the controller answers to a document. */
@@ -83,8 +83,7 @@ struct tally {
 
 static bool is_text(const struct json_at *item, const char *path, const char *text)
 {
-    struct json_at v;
-    return json_find(item, path, &v) && strcmp(json_plain(&v), text) == 0;
+    return strcmp(json_plain_at(item, path), text) == 0;
 }
 
 static unsigned number_of(const struct json_at *item, const char *path)
@@ -195,9 +194,9 @@ static int run(struct cli *c, const struct noun *n, const struct verb *v, struct
 }
 
 static const struct flag flags[] = {
-    {"json", NULL, FLAG_SWITCH, "the same as -o json", NULL, NULL},
-    {"check", NULL, FLAG_SWITCH, "exit code 1 unless everything is up", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("json", NULL, SWITCH, "the same as -o json"),
+    FLAG("check", NULL, SWITCH, "exit code 1 unless everything is up"),
+    FLAGS_END,
 };
 
 static const struct verb verbs[] = {
@@ -206,7 +205,7 @@ static const struct verb verbs[] = {
      .example = "status --check",
      .flags = flags,
      .run = run},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_status = {

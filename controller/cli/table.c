@@ -123,6 +123,19 @@ int table_print(struct cli *c, const struct column *columns, const struct json_a
     return print(c, columns, items, json_length(items));
 }
 
+int table_print_text(struct cli *c, const struct column *columns, const struct strbuf *array)
+{
+    struct json_object *doc = NULL;
+    if (array->failed)
+        return cli_no_memory(c);
+    if (json_parse(strbuf_str(array), array->len, SIZE_MAX, &doc, NULL))
+        return cli_fail(c, CLI_FAILED, "the answer is not what this version knows");
+    const struct json_at items = json_root(doc);
+    int rc = table_print(c, columns, &items);
+    json_free(doc);
+    return rc;
+}
+
 int table_print_one(struct cli *c, const struct column *columns, const struct json_at *item)
 {
     return print(c, columns, item, 1);

@@ -44,6 +44,17 @@ int verbs_path(struct cli *c, const struct noun *n, const struct verb *v, const 
     return rc ? rc : out->failed ? cli_no_memory(c) : CLI_OK;
 }
 
+int verbs_get(struct cli *c, const struct noun *n, const struct verb *v, const struct args *a,
+              struct api_reply *out)
+{
+    struct strbuf path = STRBUF_INIT;
+    int rc = verbs_path(c, n, v, a, &path);
+    rc = rc ? rc : body_query(c, a, &path);
+    rc = rc ? rc : api_call(c, "GET", strbuf_str(&path), NULL, out);
+    strbuf_done(&path);
+    return rc;
+}
+
 int verbs_confirm(struct cli *c, const char *what)
 {
     char answer[16] = "";

@@ -136,8 +136,8 @@ static int run(struct cli *c, const struct noun *n, const struct verb *v, struct
 }
 
 static const struct flag flags[] = {
-    {"interval", NULL, FLAG_DURATION, "between two looks; 2 when absent", NULL, NULL},
-    {NULL, NULL, 0, NULL, NULL, NULL},
+    FLAG("interval", NULL, DURATION, "between two looks; 2 when absent"),
+    FLAGS_END,
 };
 
 static const struct verb verbs[] = {
@@ -146,7 +146,7 @@ static const struct verb verbs[] = {
      .example = "watch --interval 5",
      .flags = flags,
      .run = run},
-    {.name = NULL},
+    VERBS_END,
 };
 
 const struct noun noun_watch = {
