@@ -3,6 +3,7 @@
 #ifndef HAWSER_CONTROLLER_HTTP_EXCHANGE_H
 #define HAWSER_CONTROLLER_HTTP_EXCHANGE_H
 
+#include "controller/http/head.h"
 #include "controller/http/server.h"
 #include <microhttpd.h>
 #include <pthread.h>
@@ -18,7 +19,7 @@ struct conn {
     uint64_t deadline_ns; /* cut then; 0: none (parked) */
     bool cut;
     bool had_request;
-    bool blank_in_target; /* of the request under way; the daemon's thread alone */
+    struct head_line line; /* of the request under way; the daemon's thread alone */
 };
 
 enum exchange_state { RUNNING, PARKED };

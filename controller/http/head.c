@@ -10,6 +10,15 @@ static bool has_control(const char *text)
     return false;
 }
 
+/* RFC 9110 section 5.6.2. */
+static bool is_token(const char *text)
+{
+    static const char tchar[] = "!#$%&'*+-.^_`|~0123456789"
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t len = strspn(text, tchar);
+    return len > 0 && text[len] == '\0';
+}
+
 struct collect {
     struct http_pair *pairs;
     size_t n;
@@ -65,7 +74,55 @@ static const char *doubtful_length(const struct http_request *req)
                : NULL;
 }
 
-int head_read(struct http_request *req, struct MHD_Connection *mhd, const char *version,
+/* The end of a line, which the library has made two NULs. NULL: it isn't there. */
+static const char *line_end(const char *at, const char *end)
+{
+    return end - at >= 2 && !at[0] && !at[1] ? at + 2 : NULL;
+}
+
+/*
+ * The library hands out C strings, which end at the client's first NUL; it also takes single line
+ * feeds for ends of lines, joins folded lines (and harms their names), leaves out a field without a
+ * name, and takes a NUL alone for the end of the head. What it has parsed still lies where it came
+ * in, with separators and ends of lines turned into NULs: a head that consists of these parts and
+ * of nothing else hides nothing.
+ */
+static bool is_whole(const struct http_request *req, const struct head_line *line, size_t size)
+{
+    const char *end = line->method + size, *at = line->version;
+    if (line->method + strlen(line->method) + 1 != line->target ||
+        line->target + line->target_len + 1 != line->version)
+        return false;
+    at = line_end(at + strlen(at), end);
+    for (size_t i = 0; at && i < req->n_headers; i++) {
+        const struct http_pair *h = &req->headers[i];
+        if (at != h->name)
+            return false;
+        at += strlen(at) + 1;
+        at += strspn(at, " \t");
+        at = at == h->value ? line_end(at + strlen(at), end) : NULL;
+    }
+    return at && line_end(at, end) == end;
+}
+
+static int judge_form(const struct http_request *req, struct MHD_Connection *mhd,
+                      const struct head_line *line, struct err *e)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    if (!is_token(line->method))
+        return err_set(e, HW_EPROTO, "the method is none");
+    if (line->blank_in_target) /* RFC 9112 section 3.2 */
+        return err_set(e, HW_EPROTO, "a blank or control character in the request target");
+    for (size_t i = 0; i < req->n_headers; i++)
+        if (!is_token(req->headers[i].name)) /* RFC 9112 section 5.1 */
+            return err_set(e, HW_EPROTO, "a header field's name is none");
+    if (!info || !is_whole(req, line, info->header_size))
+        return err_set(e, HW_EPROTO, "the head has a NUL, a folded line or a line feed alone");
+    return 0;
+}
+
+int head_read(struct http_request *req, struct MHD_Connection *mhd, const struct head_line *line,
               struct err *e)
 {
     struct collect headers = {.pairs = req->headers}, query = {.pairs = req->query};
@@ -77,11 +134,14 @@ int head_read(struct http_request *req, struct MHD_Connection *mhd, const char *
         return err_set(e, HW_EPROTO, "%s", headers.bad ? headers.bad : query.bad);
     if (has_control(req->path))
         return err_set(e, HW_EPROTO, "control characters in the path");
+    int rc = judge_form(req, mhd, line, e);
+    if (rc)
+        return rc;
     const char *repeated = repeated_field(req);
     if (repeated)
         return err_set(e, HW_EPROTO, "header field %s appears more than once", repeated);
     /* RFC 9112 section 3.2. */
-    if (strcmp(version, MHD_HTTP_VERSION_1_0) != 0 && !http_request_header(req, "Host"))
+    if (strcmp(line->version, MHD_HTTP_VERSION_1_0) != 0 && !http_request_header(req, "Host"))
         return err_set(e, HW_EPROTO, "the header field Host is missing");
     const char *doubt = doubtful_length(req);
     if (doubt)
@@ -101,6 +161,13 @@ enum http_method head_method(const char *name)
         if (!strcmp(name, http_method_name(m)))
             return m;
     return HTTP_OTHER;
+}
+
+struct head_line head_line_begin(const char *target)
+{
+    struct head_line line = {.target = target, .target_len = strlen(target)};
+    line.blank_in_target = has_control(target) || strchr(target, ' ');
+    return line;
 }
 
 size_t head_unescape(void *arg, struct MHD_Connection *mhd, char *s)

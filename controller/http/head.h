@@ -6,6 +6,16 @@
 #include "controller/http/request.h"
 #include <microhttpd.h>
 
+/* The request line as it lies in the connection's memory. */
+struct head_line {
+    const char *method, *target, *version;
+    size_t target_len;    /* as it came: the library decodes it in its place */
+    bool blank_in_target; /* or a control character */
+};
+
+/* From MHD_OPTION_URI_LOG_CALLBACK; method and version come with the whole head. */
+struct head_line head_line_begin(const char *target);
+
 /*
  * Header fields and query of a request whose path is set. HW_EPROTO for what two readers could
  * understand differently.
@@ -16,7 +26,7 @@
  * chunk over 64 bits (413), a path (414) or header (431) over its 8 KiB a connection, HTTP/0 or
  * HTTP/2 and above (505).
  */
-int head_read(struct http_request *req, struct MHD_Connection *mhd, const char *version,
+int head_read(struct http_request *req, struct MHD_Connection *mhd, const struct head_line *line,
               struct err *e);
 
 enum http_method head_method(const char *name);

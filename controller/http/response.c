@@ -5,9 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One that was never sent may hold a new token as well. */
+static void drop_body(struct http_response *r)
+{
+    secret_wipe(r->body, r->body ? r->body_len : 0);
+    free(r->body);
+    r->body = NULL;
+}
+
 void http_response_done(struct http_response *r)
 {
-    free(r->body);
+    drop_body(r);
     for (size_t i = 0; i < r->n_headers; i++) { /* one may be a session's cookie */
         secret_wipe(r->headers[i].value, strlen(r->headers[i].value));
         free(r->headers[i].value);
@@ -18,8 +26,7 @@ void http_response_done(struct http_response *r)
 /* Drops an earlier body and keeps the headers. */
 static void set(struct http_response *r, int status, const char *content_type, size_t len)
 {
-    free(r->body);
-    r->body = NULL;
+    drop_body(r);
     r->fixed_body = NULL;
     r->status = status;
     r->content_type = content_type;

@@ -5,7 +5,6 @@
 #include "common/log.h"
 #include "common/secret.h"
 #include "controller/http/exchange.h"
-#include "controller/http/head.h"
 #include "controller/http/listen.h"
 #include "controller/http/parking.h"
 #include "controller/http/problem.h"
@@ -52,10 +51,9 @@ static void begin(struct http_server *s, struct exchange *x, const char *method,
     uint16_t port;
     if (info && info->client_addr)
         (void)ipaddr_from_sockaddr(info->client_addr, &req->peer, &port);
-    int rc = head_read(req, x->mhd, version, &e);
-    if (!rc && x->conn->blank_in_target) /* RFC 9112 section 3.2 */
-        rc = err_set(&e, HW_EPROTO, "a blank in the request target");
-    if (rc) {
+    x->conn->line.method = method;
+    x->conn->line.version = version;
+    if (head_read(req, x->mhd, &x->conn->line, &e)) {
         x->broken_head = true;
         problem_from_err(req, &x->res, &e);
         return;
@@ -267,7 +265,7 @@ static void *on_request_line(void *arg, const char *uri, struct MHD_Connection *
     struct listener *l = arg;
     struct conn *c = conn_of(mhd);
     if (c) {
-        c->blank_in_target = strchr(uri, ' ') != NULL;
+        c->line = head_line_begin(uri);
         pthread_mutex_lock(&l->server->lock);
         c->deadline_ns = parking_deadline_in(l->server->config.request_seconds);
         c->had_request = true;

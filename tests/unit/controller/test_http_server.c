@@ -74,6 +74,71 @@ static void test_refusals(void)
     stop();
 }
 
+#define BYTES(text) text, sizeof(text) - 1
+
+/* What the library's own parser passes over: each would let two readers see two requests. */
+static void test_hidden_bytes(void)
+{
+    static const struct {
+        const char *request;
+        size_t len;
+        int status;
+    } cases[] = {
+        {BYTES("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: a\0\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: \0a\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: a\r\nX: \0b\r\nY: c\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: a\r\nX\0: b\r\n\r\n"), 400},
+        {BYTES("GET /a\0b HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GET /a?b=\0 HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GE\0T / HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\0\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: a\r\n\0\r\nX: b\r\n\r\n"), 400},
+        {BYTES("GET /\001 HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GET /\x7f HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GET /?a\x7f HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GET  / HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GET /  HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("G(T / HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n\tb\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost : a\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\n X: a\r\nHost: a\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\nHost: a\n\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: a\nX: b\r\n\r\n"), 400},
+        {BYTES("GET / HTTP/1.1\r\nHost: a\r\nX: b\rc\r\n\r\n"), 400},
+        {BYTES("\r\nGET /a%41?b=%42&c HTTP/1.1\r\nHost:\t a \r\nX:\r\n\r\n"), 200},
+        {BYTES("GET /?a&b=&c=%20 HTTP/1.0\r\n\r\n"), 200},
+    };
+    char out[2048], big[7000];
+    struct client c;
+    start(10, 16);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CU_ASSERT_TRUE_FATAL(client_open(&c, HTTP_PEOPLE, NULL, NULL));
+        CU_ASSERT_EQUAL(SSL_write(c.ssl, cases[i].request, (int)cases[i].len), (int)cases[i].len);
+        int status = client_read(&c, out, sizeof out);
+        if (status != cases[i].status)
+            printf("case %zu: %d\n", i, status);
+        CU_ASSERT_EQUAL(status, cases[i].status);
+        client_close(&c);
+    }
+    /* One byte after another, and again in the same memory. */
+    CU_ASSERT_TRUE_FATAL(client_open(&c, HTTP_PEOPLE, NULL, NULL));
+    for (int round = 0; round < 2; round++) {
+        int len = snprintf(big, sizeof big,
+                           "GET /x%%41?y=%0300d HTTP/1.1\r\nHost: a\r\nX: %0*d\r\nY: b\r\n\r\n", 1,
+                           round ? 600 : 6000, 1);
+        for (int at = 0, part; at < len; at += part) {
+            part = at < 400 ? 1 : len - at;
+            CU_ASSERT_EQUAL(SSL_write(c.ssl, big + at, part), part);
+        }
+        CU_ASSERT_EQUAL(client_read(&c, out, sizeof out), 200);
+    }
+    client_close(&c);
+    stop();
+}
+
 /* What the library answers by itself: the right status and the end of the connection. */
 static void test_library_refusals(void)
 {
@@ -433,6 +498,7 @@ static void test_bad_addresses(void)
 static CU_TestInfo tests[] = {
     {"requests", test_requests},
     {"refusals", test_refusals},
+    {"hidden bytes", test_hidden_bytes},
     {"refusals by the library", test_library_refusals},
     {"client certificates", test_client_certificates},
     {"foreign certificates", test_foreign_certificates},
