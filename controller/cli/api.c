@@ -127,7 +127,7 @@ static void hint_of_refusal(struct cli *c, int status, const char *detail)
     else if ((status == 400 || status == 422) && c->verb[0])
         cli_hint(c, "hawserctl %s %s --help", c->noun, c->verb);
     else if (status == 412)
-        cli_hint(c, "somebody else changed it; look at it and try again");
+        cli_hint(c, "somebody else changed it; look at it and try again, or --force");
     else if (status == 429 || status == 503)
         cli_hint(c, "try again in a moment");
 }
@@ -212,10 +212,13 @@ static void tell(const struct cli *c, const char *method, const char *url,
 static int judge(struct cli *c, struct http_response *r, struct api_reply *out)
 {
     const char *kind = http_response_header(r, "Content-Type");
+    const char *etag = http_response_header(r, "ETag");
     struct err e = {0};
     int rc = CLI_OK;
     *out = (struct api_reply){.status = r->status, .text = r->body, .len = r->body_len};
     r->body = NULL;
+    if (etag && strlen(etag) < sizeof out->etag)
+        (void)snprintf(out->etag, sizeof out->etag, "%s", etag);
     if (kind && strstr(kind, "json") && json_parse(out->text, out->len, REPLY_MAX, &out->json, &e))
         rc = cli_fail(c, CLI_FAILED, "%s answered what is no JSON: %s", c->url, e.text);
     if (!rc && (out->status < 200 || out->status > 299))
@@ -225,24 +228,45 @@ static int judge(struct cli *c, struct http_response *r, struct api_reply *out)
     return rc;
 }
 
-static void name_request(char *out, size_t cap)
-{
-    char id[ID_TEXT_MAX];
-    struct hw_id fresh = id_new();
-    (void)snprintf(out, cap, "Idempotency-Key: %s", id_text(&fresh, id));
-}
-
 static int send_request(struct cli *c, const struct http_request *q, struct http_response *r)
 {
     struct err e = {0};
     return http_client_run(c->http, q, r, &e) ? cli_fail(c, CLI_FAILED, "%s", e.text) : CLI_OK;
 }
 
+/* Lines of a request: who asks, under which key a write is made once, on which state it is made. */
+struct lines {
+    char key[64], match[API_ETAG_MAX + 16];
+    const char *all[4];
+};
+
+static void make_lines(const struct cli *c, bool post, const char *etag, struct lines *l)
+{
+    char id[ID_TEXT_MAX];
+    size_t n = 0;
+    if (post) {
+        struct hw_id fresh = id_new();
+        (void)snprintf(l->key, sizeof l->key, "Idempotency-Key: %s", id_text(&fresh, id));
+        l->all[n++] = l->key;
+    }
+    if (etag) {
+        (void)snprintf(l->match, sizeof l->match, "If-Match: %s", etag);
+        l->all[n++] = l->match;
+    }
+    l->all[n++] = c->authorization;
+    l->all[n] = NULL;
+}
+
 int api_call(struct cli *c, const char *method, const char *path, const char *body,
              struct api_reply *out)
 {
-    char key[64];
-    const char *headers[] = {key, c->authorization, NULL};
+    return api_write(c, method, path, body, NULL, out);
+}
+
+int api_write(struct cli *c, const char *method, const char *path, const char *body,
+              const char *etag, struct api_reply *out)
+{
+    struct lines lines;
     struct http_response r = {0};
     char *url;
     uint64_t begun = clock_mono_ns();
@@ -254,14 +278,12 @@ int api_call(struct cli *c, const char *method, const char *path, const char *bo
         .url = url,
         .body = body,
         .body_len = body ? strlen(body) : 0,
-        .headers = headers,
+        .headers = lines.all,
         .timeout_ns = c->timeout_ns,
         .response_max = REPLY_MAX,
     };
     bool post = strcmp(method, "POST") == 0;
-    if (!post)
-        q.headers++;
-    name_request(key, sizeof key);
+    make_lines(c, post, etag, &lines);
     int rc = send_request(c, &q, &r);
     /* A connection that broke off says nothing about the write; under its key it is made once. */
     if (!rc && post && r.outcome == HTTP_NO_ANSWER && clock_mono_ns() - begun < c->timeout_ns) {

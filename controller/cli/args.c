@@ -23,9 +23,9 @@ static const char *value_of(const struct flag *f, const char *behind, int n_word
     const char *next = *i + 1 < n_words ? words[*i + 1] : NULL;
     if (behind)
         return behind;
-    if (f && f->type == FLAG_SWITCH)
+    if (f->type == FLAG_SWITCH)
         return "true";
-    if (f && f->type == FLAG_BOOL && (!next || !is_truth(next)))
+    if (f->type == FLAG_BOOL && (!next || !is_truth(next)))
         return "true";
     if (!next || strncmp(next, "--", 2) == 0)
         return NULL;
@@ -40,18 +40,13 @@ static int take_flag(struct cli *c, const struct noun *n, const struct verb *v, 
     size_t len = strcspn(name, "=");
     const char *behind = name[len] == '=' ? name + len + 1 : NULL;
     const struct flag *f = nouns_flag(v, name, len);
-    bool file = !f && nouns_takes_file(v) && len == 4 && memcmp(name, "file", 4) == 0;
-    if (!f && !file)
+    if (!f)
         return refuse(c, n, v, word, "is no flag of this verb");
-    if (f && f->type == FLAG_SWITCH && behind)
+    if (f->type == FLAG_SWITCH && behind)
         return refuse(c, n, v, word, "takes no value");
     const char *value = value_of(f, behind, n_words, words, i);
     if (!value)
         return refuse(c, n, v, word, "needs a value");
-    if (file) {
-        out->file = value;
-        return CLI_OK;
-    }
     if (out->n_flags == ARGS_FLAGS_MAX)
         return refuse(c, n, v, word, "is one flag too many");
     out->flags[out->n_flags].flag = f;
@@ -80,12 +75,12 @@ static int check(struct cli *c, const struct noun *n, const struct verb *v, cons
         return refuse(c, n, v, v->arg == ARG_OBJECT ? "NAME or ID" : v->operands, "is missing");
     if (a->n_operands > most)
         return refuse(c, n, v, a->operands[most], "is one word too many");
-    if (a->file) {
-        for (size_t i = 0; i < a->n_flags; i++)
-            if (a->flags[i].flag->member)
-                return refuse(c, n, v, "--file", "and flags of the body exclude each other");
-        return CLI_OK;
-    }
+    if (args_value(a, "force") && args_value(a, "if-match"))
+        return refuse(c, n, v, "--force", "and --if-match exclude each other");
+    if (nouns_takes_body(v) && args_value(a, "file"))
+        return args_has_members(a)
+                   ? refuse(c, n, v, "--file", "and flags of the body exclude each other")
+                   : CLI_OK;
     for (const struct flag *f = v->flags; f && f->name; f++) {
         char name[64] = "--";
         if (!nouns_requires(v, f) || args_value(a, f->name))
@@ -93,7 +88,7 @@ static int check(struct cli *c, const struct noun *n, const struct verb *v, cons
         strncat(name, f->name, sizeof name - 3);
         return refuse(c, n, v, name, "is missing");
     }
-    if (v->method && strcmp(v->method, "PATCH") == 0 && a->n_flags == 0)
+    if (v->method && strcmp(v->method, "PATCH") == 0 && !args_has_members(a))
         return refuse(c, n, v, v->name, "needs at least one flag that says what to change");
     return CLI_OK;
 }
@@ -117,6 +112,14 @@ int args_parse(struct cli *c, const struct noun *n, const struct verb *v, int n_
             out->operands[out->n_operands++] = words[i];
     }
     return rc ? rc : check(c, n, v, out);
+}
+
+bool args_has_members(const struct args *a)
+{
+    for (size_t i = 0; i < a->n_flags; i++)
+        if (a->flags[i].flag->member)
+            return true;
+    return false;
 }
 
 const char *args_value(const struct args *a, const char *flag)

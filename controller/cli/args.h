@@ -15,7 +15,6 @@ struct args {
     size_t n_flags;
     const char *operands[ARGS_OPERANDS_MAX];
     size_t n_operands;
-    const char *file; /* --file, or NULL */
 };
 
 /* Reads `words`; what the rows don't know, or miss, is a usage error. */
@@ -23,5 +22,7 @@ int args_parse(struct cli *c, const struct noun *n, const struct verb *v, int n_
                struct args *out);
 /* Value of a flag, or NULL; the last one counts. */
 const char *args_value(const struct args *a, const char *flag);
+/* Flags were given that stand for members of the body. */
+bool args_has_members(const struct args *a);
 
 #endif

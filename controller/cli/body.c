@@ -197,6 +197,8 @@ int body_put(struct cli *c, struct json_writer *w, const struct flag *f, const c
     case FLAG_DURATION:
         return put_time(c, w, f, key, value);
     case FLAG_TEXT:
+    case FLAG_FILE:
+    case FLAG_ETAG:
     case FLAG_SWITCH:
         break;
     }
@@ -263,9 +265,10 @@ int body_make(struct cli *c, const struct args *a, const struct flag *flags, cha
 {
     struct json_writer w;
     *out = NULL;
-    if (a->file)
-        return read_file(c, a->file, out);
-    if (a->n_flags == 0)
+    const char *file = args_value(a, "file");
+    if (file)
+        return read_file(c, file, out);
+    if (!args_has_members(a))
         return CLI_OK;
     json_writer_init(&w);
     int rc = body_put_flags(c, &w, a, flags);

@@ -48,7 +48,7 @@ static int run(struct cli *c, const struct noun *n, const struct verb *v, struct
 }
 
 static const struct flag flags[] = {
-    FLAG("file", NULL, TEXT, "body of the request; - is standard input"),
+    FLAG("file", NULL, FILE, "body of the request; - is standard input"),
     FLAGS_END,
 };
 

@@ -71,10 +71,11 @@ static void put_flag_value(struct strbuf *out, const char *noun, const struct ve
 
 static void put_values(struct strbuf *out)
 {
+    const struct flag *f;
     strbuf_puts(out, "    case $noun/$verb/$prev in\n");
     for (const struct noun *const *n = nouns; *n; n++)
         for (const struct verb *v = (*n)->verbs; v->name; v++)
-            for (const struct flag *f = v->flags; f && f->name; f++)
+            for (size_t i = 0; (f = nouns_flag_at(v, i)); i++)
                 put_flag_value(out, (*n)->name, v, f);
     strbuf_puts(out, "    esac\n");
 }
@@ -92,10 +93,9 @@ static void put_skips(struct strbuf *out)
 static void put_verb(struct strbuf *out, const struct noun *n, const struct verb *v)
 {
     struct strbuf words = STRBUF_INIT;
-    for (const struct flag *f = v->flags; f && f->name; f++)
+    const struct flag *f;
+    for (size_t i = 0; (f = nouns_flag_at(v, i)); i++)
         add_word(&words, "--", f->name);
-    if (nouns_takes_file(v))
-        add_word(&words, "--", "file");
     for (const struct option_row *r = option_rows; r->name; r++)
         if (r->name[1] == '-')
             add_word(&words, "", r->name);

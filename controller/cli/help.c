@@ -18,6 +18,8 @@ void help_value(struct strbuf *out, const struct flag *f)
         [FLAG_REF] = "NAME|ID",
         [FLAG_TIME] = "TIME|24h",
         [FLAG_DURATION] = "SECONDS|24h",
+        [FLAG_FILE] = "FILE",
+        [FLAG_ETAG] = "ETAG",
         [FLAG_ENDPOINTS] = "ADDRESS[/public][/unreachable],…",
         [FLAG_SWITCH] = "",
     };
@@ -62,9 +64,10 @@ static void put_row(struct strbuf *out, const char *name, const char *value, con
 
 static void put_flags(struct strbuf *out, const struct verb *v)
 {
-    if (v->flags)
+    const struct flag *f = nouns_flag_at(v, 0);
+    if (f)
         strbuf_puts(out, "\nFlags:\n");
-    for (const struct flag *f = v->flags; f && f->name; f++) {
+    for (size_t i = 0; (f = nouns_flag_at(v, i)); i++) {
         struct strbuf name = STRBUF_INIT, value = STRBUF_INIT, text = STRBUF_INIT;
         strbuf_printf(&name, "--%s", f->name);
         help_value(&value, f);
@@ -74,8 +77,6 @@ static void put_flags(struct strbuf *out, const struct verb *v)
         strbuf_done(&value);
         strbuf_done(&text);
     }
-    if (nouns_takes_file(v))
-        put_row(out, "--file", "FILE", "the JSON body instead of flags; - is standard input");
 }
 
 static void print_verb(struct strbuf *out, const struct noun *n, const struct verb *v)
@@ -142,8 +143,9 @@ void help_print_verbs(struct strbuf *out)
             strbuf_printf(out, "%s\t%s\t%s\t%s%s%s\t", (*n)->name, v->name,
                           v->method ? v->method : "-", (*n)->path ? (*n)->path : "-",
                           v->arg == ARG_OBJECT ? "/{id}" : "", v->suffix ? v->suffix : "");
-            for (const struct flag *f = v->flags; f && f->name; f++)
-                strbuf_printf(out, "%s%s=%s", f == v->flags ? "" : ",", f->name,
+            const struct flag *f;
+            for (size_t i = 0; (f = nouns_flag_at(v, i)); i++)
+                strbuf_printf(out, "%s%s=%s", i == 0 ? "" : ",", f->name,
                               f->member ? f->member : "");
             strbuf_puts(out, "\n");
         }

@@ -50,13 +50,14 @@ static void put_flag(struct strbuf *out, const struct verb *v, const struct flag
 static void put_verb(struct strbuf *out, const struct noun *n, const struct verb *v)
 {
     struct strbuf synopsis = STRBUF_INIT;
+    const struct flag *f;
     help_synopsis(&synopsis, n, v);
     strbuf_puts(out, ".TP\n\\fB");
     put(out, strbuf_str(&synopsis));
     strbuf_puts(out, "\\fR\n");
     put(out, v->summary);
     strbuf_puts(out, ".\n");
-    for (const struct flag *f = v->flags; f && f->name; f++)
+    for (size_t i = 0; (f = nouns_flag_at(v, i)); i++)
         put_flag(out, v, f);
     strbuf_puts(out, ".br\nExample: \\fBhawserctl ");
     put(out, v->example);

@@ -17,11 +17,13 @@ enum flag_type {
     FLAG_WORD, /* one of `words` */
     FLAG_UINT,
     FLAG_NUMBER,
-    FLAG_BOOL,      /* true or false; alone it is true */
-    FLAG_LIST,      /* texts, separated by commas */
-    FLAG_REF,       /* name or id of an object of `ref` */
-    FLAG_TIME,      /* RFC 3339, or from now on: 24h, 7d */
-    FLAG_DURATION,  /* seconds: 90, 30m, 24h, 7d */
+    FLAG_BOOL,     /* true or false; alone it is true */
+    FLAG_LIST,     /* texts, separated by commas */
+    FLAG_REF,      /* name or id of an object of `ref` */
+    FLAG_TIME,     /* RFC 3339, or from now on: 24h, 7d */
+    FLAG_DURATION, /* seconds: 90, 30m, 24h, 7d */
+    FLAG_FILE,     /* - is standard input */
+    FLAG_ETAG,
     FLAG_ENDPOINTS, /* ADDRESS[/private|/public][/unreachable],… */
     FLAG_SWITCH,    /* takes no value; for the verb itself, never sent */
 };

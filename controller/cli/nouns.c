@@ -45,9 +45,46 @@ const struct verb *nouns_verb(const struct noun *n, const char *name)
     return NULL;
 }
 
+/* Flags that a kind of request has, whatever the noun. */
+static const struct flag body_flags[] = {
+    FLAG("file", NULL, FILE, "the JSON body instead of flags; - is standard input"),
+    FLAGS_END,
+};
+static const struct flag guard_flags[] = {
+    FLAG("if-match", NULL, ETAG, "only if the object is still at this ETag"),
+    FLAG("force", NULL, SWITCH, "whatever the object is by now"),
+    FLAGS_END,
+};
+static const struct flag show_flags[] = {
+    FLAG("etag", NULL, SWITCH, "prints the ETag alone, for --if-match"),
+    FLAGS_END,
+};
+
+/* The row at *i, which then counts on from the end of these rows. */
+static const struct flag *at_or_beyond(const struct flag *rows, size_t *i)
+{
+    for (; rows && rows->name; rows++)
+        if ((*i)-- == 0)
+            return rows;
+    return NULL;
+}
+
+const struct flag *nouns_flag_at(const struct verb *v, size_t i)
+{
+    const struct flag *f = at_or_beyond(v->flags, &i);
+    if (!f && nouns_takes_body(v))
+        f = at_or_beyond(body_flags, &i);
+    if (!f && nouns_guards(v))
+        f = at_or_beyond(guard_flags, &i);
+    if (!f && v->arg == ARG_OBJECT && v->shows == SHOWS_DETAIL && !v->run)
+        f = at_or_beyond(show_flags, &i);
+    return f;
+}
+
 const struct flag *nouns_flag(const struct verb *v, const char *name, size_t len)
 {
-    for (const struct flag *f = v->flags; f && f->name; f++)
+    const struct flag *f;
+    for (size_t i = 0; (f = nouns_flag_at(v, i)); i++)
         if (strlen(f->name) == len && memcmp(f->name, name, len) == 0)
             return f;
     return NULL;
@@ -71,9 +108,15 @@ bool nouns_requires(const struct verb *v, const struct flag *f)
     return is_among(v->required, f->name);
 }
 
-bool nouns_takes_file(const struct verb *v)
+bool nouns_takes_body(const struct verb *v)
 {
     return v->method && v->flags && v->arg != ARG_WORDS && strcmp(v->method, "GET") != 0;
+}
+
+bool nouns_guards(const struct verb *v)
+{
+    return v->method && v->arg == ARG_OBJECT && !v->run &&
+           (strcmp(v->method, "PATCH") == 0 || strcmp(v->method, "DELETE") == 0);
 }
 
 /* "site_a_id" and "target_gateway_id" name a site and a gateway. */

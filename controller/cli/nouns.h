@@ -18,9 +18,13 @@ const struct noun *nouns_find(const char *name);
 const struct verb *nouns_verb(const struct noun *n, const char *name);
 /* Flag of the verb by its name of `len` bytes, or NULL. */
 const struct flag *nouns_flag(const struct verb *v, const char *name, size_t len);
+/* The i-th flag of the verb: its own, then those that its kind of request has; NULL: no more. */
+const struct flag *nouns_flag_at(const struct verb *v, size_t i);
 bool nouns_requires(const struct verb *v, const struct flag *f);
-/* The verb takes --file in place of its flags. */
-bool nouns_takes_file(const struct verb *v);
+/* The verb takes a body. */
+bool nouns_takes_body(const struct verb *v);
+/* The verb changes or deletes one object, and only if it still is what was read of it. */
+bool nouns_guards(const struct verb *v);
 /* The noun whose id stands in a member of this name; NULL: none. */
 const struct noun *nouns_of_member(const char *member);
 

@@ -106,7 +106,7 @@ static int run(struct cli *c, const struct noun *n, const struct verb *v, struct
 }
 
 static const struct flag flags[] = {
-    FLAG("file", NULL, TEXT,
+    FLAG("file", NULL, FILE,
          "{\"changes\": [{\"method\", \"path\", \"body\"}, …]}; - is standard input"),
     FLAGS_END,
 };

@@ -6,6 +6,7 @@
 #include "controller/cli/nouns.h"
 #include "controller/cli/plan.h"
 #include "controller/cli/table.h"
+#include "controller/cli/visible.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,34 +110,98 @@ static int say_done(struct cli *c, const struct verb *v)
     return CLI_OK;
 }
 
+/* The body, or for a GET the query at the end of the path. */
+static int add_members(struct cli *c, const struct verb *v, const struct args *a,
+                       struct strbuf *path, char **body)
+{
+    if (strcmp(v->method, "GET") == 0)
+        return body_query(c, a, path);
+    int rc = body_make(c, a, v->flags, body);
+    /* Every member of a body may be absent. */
+    if (!rc && !*body && nouns_takes_body(v) && strcmp(v->method, "DELETE") != 0)
+        *body = strdup("{}");
+    return rc;
+}
+
+/* An ETag as it stands in a header; the quotes may be left out, as a shell takes them away. */
+static int take_etag(struct cli *c, const char *text, char out[API_ETAG_MAX])
+{
+    size_t len = strlen(text);
+    bool quoted = len > 1 && text[0] == '"' && text[len - 1] == '"';
+    for (const char *p = text; *p; p++)
+        if (*p < '!' || *p > '~' || (*p == '"' && !(quoted && (p == text || !p[1]))))
+            len = 0;
+    if (len == 0 || len + 3 > API_ETAG_MAX) {
+        cli_hint(c, "`show NAME --etag` prints it");
+        return cli_fail(c, CLI_USAGE, "--if-match %s: is no ETag", text);
+    }
+    (void)snprintf(out, API_ETAG_MAX, quoted ? "%s" : "\"%s\"", text);
+    return CLI_OK;
+}
+
+/*
+ * The state that the write is meant for: the one that the operator looked at (--if-match), or as
+ * the object is now, before anybody is asked. "" writes whatever it is by then: --force, or an
+ * object that has no tag.
+ */
+static int read_etag(struct cli *c, const struct verb *v, const struct args *a, const char *path,
+                     char out[API_ETAG_MAX])
+{
+    struct api_reply now = {0};
+    const char *wanted = args_value(a, "if-match");
+    out[0] = '\0';
+    if (wanted)
+        return take_etag(c, wanted, out);
+    if (!nouns_guards(v) || args_value(a, "force"))
+        return CLI_OK;
+    int rc = api_call(c, "GET", path, NULL, &now);
+    memcpy(out, now.etag, API_ETAG_MAX);
+    api_reply_done(&now);
+    return rc;
+}
+
+static int ask(struct cli *c, const struct verb *v)
+{
+    char what[200];
+    (void)snprintf(what, sizeof what, "%s %s", v->name, c->subject);
+    return v->confirm && !c->plan ? verbs_confirm(c, what) : CLI_OK;
+}
+
+static int show_etag(struct cli *c, const struct api_reply *r)
+{
+    if (!r->etag[0])
+        return cli_fail(c, CLI_FAILED, "%s has no ETag", c->subject);
+    visible_text(&c->out, r->etag);
+    strbuf_puts(&c->out, "\n");
+    return CLI_OK;
+}
+
+static int run_request(struct cli *c, const struct noun *n, const struct verb *v,
+                       const struct args *a, const char *path, const char *body)
+{
+    struct api_reply reply = {0};
+    char etag[API_ETAG_MAX];
+    int rc = read_etag(c, v, a, path, etag);
+    rc = rc ? rc : ask(c, v);
+    rc = rc ? rc : api_write(c, v->method, path, body, etag[0] ? etag : NULL, &reply);
+    const struct json_at top = json_root(reply.json);
+    if (!rc && args_value(a, "etag"))
+        rc = show_etag(c, &reply);
+    else if (!rc)
+        rc = v->shows == SHOWS_NOTHING ? say_done(c, v) : verbs_show(c, n, v, &top);
+    api_reply_done(&reply);
+    return rc;
+}
+
 static int run_one(struct cli *c, const struct noun *n, const struct verb *v, const struct args *a)
 {
     struct strbuf path = STRBUF_INIT;
-    struct api_reply reply = {0};
     char *body = NULL;
-    bool reads = strcmp(v->method, "GET") == 0;
     int rc = verbs_path(c, n, v, a, &path);
-    if (!rc && reads)
-        rc = body_query(c, a, &path);
-    else if (!rc)
-        rc = body_make(c, a, v->flags, &body);
-    /* The verb takes a body, and every member of it may be absent. */
-    if (!rc && !reads && !body && nouns_takes_file(v) && strcmp(v->method, "DELETE") != 0)
-        body = strdup("{}");
-    if (!rc && c->plan) {
-        rc = plan_one(c, v->method, strbuf_str(&path), body);
-        free(body);
-        strbuf_done(&path);
-        return rc;
-    }
-    rc = rc ? rc : api_call(c, v->method, strbuf_str(&path), body, &reply);
-    if (!rc && v->shows == SHOWS_NOTHING)
-        rc = say_done(c, v);
-    else if (!rc) {
-        const struct json_at top = json_root(reply.json);
-        rc = verbs_show(c, n, v, &top);
-    }
-    api_reply_done(&reply);
+    rc = rc ? rc : add_members(c, v, a, &path, &body);
+    if (!rc)
+        rc = c->plan ? plan_one(c, v->method, strbuf_str(&path), body)
+                     : run_request(c, n, v, a, strbuf_str(&path), body);
     free(body);
     strbuf_done(&path);
     return rc;
@@ -148,15 +213,10 @@ int verbs_run(struct cli *c, const struct noun *n, const struct verb *v, struct 
     cli_subject(c, n->name, name);
     if (c->plan && (v->run || !v->method || strcmp(v->method, "GET") == 0))
         return cli_fail(c, CLI_USAGE, "--plan: this verb does not write, or cannot be planned");
-    if (v->confirm && !c->plan) {
-        char what[200];
-        (void)snprintf(what, sizeof what, "%s %s", v->name, c->subject);
-        int rc = verbs_confirm(c, what);
-        if (rc)
-            return rc;
+    if (v->run) {
+        int rc = ask(c, v);
+        return rc ? rc : v->run(c, n, v, a);
     }
-    if (v->run)
-        return v->run(c, n, v, a);
     /* What lies in one object is a short list without pages. */
     return v->shows == SHOWS_LIST && v->arg == ARG_NONE ? run_list(c, n, v, a)
                                                         : run_one(c, n, v, a);

@@ -243,6 +243,23 @@ class Life(Running):
             self.ctl(noun, "delete", name, "--yes")
         self.assertEqual(self.ctl("site", "delete", "branch", "--yes").stdout, "site branch: deleted\n")
 
+    def test_4_a_change_in_between(self):
+        self.ctl("site", "create", "--name", "shared", "--provider", "onprem", "--role", "spoke")
+        seen = self.ctl("site", "show", "shared", "--etag").stdout.strip()
+        self.assertRegex(seen, r'\A"[0-9]+"\Z')
+        self.ctl("site", "set", "shared", "--region", "near", "--if-match", seen)
+        late = self.ctl("site", "set", "shared", "--region", "far", "--if-match", seen, code=CONFLICT)
+        self.assertIn("--force", late.stderr)
+        self.ctl("site", "delete", "shared", "--yes", "--if-match", seen.strip('"'), code=CONFLICT)
+        self.assertEqual(self.objects("site", "show", "shared")["region"], "near")
+        self.ctl("site", "set", "shared", "--region", "far", "--force")
+        for words in (["--if-match", seen, "--force"], ["--if-match", ""], ["--if-match", "1\r\nX: y"], ["--if-match"], []):
+            self.ctl("site", "set", "shared", *words, *(["--region", "x"] if words else []), code=USAGE)
+        self.ctl("site", "set", "shared", "--force", code=USAGE)
+        told = self.ctl("-v", "site", "set", "shared", "--region", "back").stderr
+        self.assertRegex(told, r"(?s)GET https://\S+/sites/[0-9a-f-]+: 200.*PATCH https://\S+: 200")
+        self.ctl("site", "delete", "shared", "--yes", "--force")
+
     def test_4_revision_version_api(self):
         self.assertIs(self.objects("revision", "show")["held"], False)
         self.ctl("revision", "accept", "--yes")
@@ -468,7 +485,7 @@ class Terminal(Running):
     """On a terminal of its own."""
 
     def on_terminal(self, *words, keys=(), env=None):
-        """What the terminal was sent, and the exit code. `keys`: [(text to wait for, keys to press)]"""
+        """What the terminal was sent, and the exit code. `keys`: [(text to wait for, keys to press, or what makes them)]"""
         pid, fd = pty.fork()
         if pid == 0:
             os.execve(BINARY, [str(BINARY), *words], {"PATH": os.environ["PATH"], "TERM": "xterm", "HOME": "/nonexistent",
@@ -482,7 +499,8 @@ class Terminal(Running):
                     break
                 seen += data.decode(errors="replace")
             if keys and keys[0][0] in seen:
-                os.write(fd, keys.pop(0)[1])
+                pressed = keys.pop(0)[1]
+                os.write(fd, pressed() if callable(pressed) else pressed)
         os.close(fd)
         return seen, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
@@ -492,6 +510,13 @@ class Terminal(Running):
         seen, code = self.on_terminal("site", "delete", "branch", keys=[("[y/N]", b"n\n")])
         self.assertEqual((code, "nothing was done" in seen), (FAILED, True), seen)
         self.assertEqual(len(self.objects("site", "list")), 1)
+
+    def test_2_a_change_while_the_question_stands(self):
+        self.ctl("site", "create", "--name", "asked", "--provider", "onprem", "--role", "spoke")
+        seen, code = self.on_terminal("site", "delete", "asked", keys=[
+            ("[y/N]", lambda: self.ctl("site", "set", "asked", "--region", "elsewhere") and b"y\n")])
+        self.assertEqual((code, "somebody else changed it" in seen), (CONFLICT, True), seen)
+        self.ctl("site", "delete", "asked", "--yes")
 
     def test_2_colours_are_for_terminals(self):
         self.assertIn("\x1b[2munknown", self.on_terminal("gateway", "list")[0])
