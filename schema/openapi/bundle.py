@@ -5,7 +5,8 @@ paths/*.yaml are members of `paths`; components/*.yaml are members of `component
 are written as they stand in the result (#/components/…). A name that two files define, or a reference to
 nothing, is an error.
 
-What the server itself answers, before any handler, is added to every operation that doesn't tell it (COMMON below).
+What the server itself answers, before any handler, is added to every operation that doesn't tell it (COMMON below),
+and the least role that may ask for it (`x-hawser-role`): viewer to read, operator to write, where it says nothing else.
 
 What carries `x-hawser-status: planned` (a path, an operation, a parameter, a member of an object) is agreed on, but
 no part of the program yet: it is left out, with the components that nothing else refers to. --planned keeps it.
@@ -23,7 +24,8 @@ METHODS = ("get", "put", "post", "patch", "delete")
 COMMON = (
     ("400", "Malformed", lambda method, operation: True),
     ("401", "Unauthenticated", lambda method, operation: operation.get("security") != []),
-    ("403", "Forbidden", lambda method, operation: operation.get("security") != [] and method != "get"),
+    ("403", "Forbidden", lambda method, operation: operation.get("security") != []
+     and (method != "get" or operation["x-hawser-role"] != "viewer")),
     ("413", "TooLarge", lambda method, operation: True),
     ("415", "UnsupportedMediaType", lambda method, operation: method == "post" or "requestBody" in operation),
     ("422", "Invalid", lambda method, operation: method == "post" or "requestBody" in operation),
@@ -106,11 +108,17 @@ def present(document):
     return document
 
 
+def add_role(method, operation):
+    usual = "public" if operation.get("security") == [] else "viewer" if method == "get" else "operator"
+    operation.setdefault("x-hawser-role", usual)
+
+
 def add_common(document):
     for item in document["paths"].values():
         for method in METHODS:
             if method not in item:
                 continue
+            add_role(method, item[method])
             responses = item[method]["responses"]
             for status, component, applies in COMMON:
                 if applies(method, item[method]):
