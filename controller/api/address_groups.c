@@ -2,6 +2,7 @@
 #include "controller/api/api.h"
 #include "controller/api/page.h"
 #include "controller/api/resource.h"
+#include "controller/firewall/checks.h"
 #include "controller/firewall/prefix_set.h"
 #include "controller/store/address_group.h"
 #include "controller/store/site.h"
@@ -78,6 +79,13 @@ static int check_group(struct db *db, const void *old, void *row, struct err *e)
 
 RESOURCE_STORE(address_group)
 
+static int update_group(struct db *db, void *row, struct err *e)
+{
+    const struct store_address_group *g = row;
+    int rc = update_address_group(db, row, e);
+    return rc || !g->rules_using ? rc : firewall_check_site(db, &g->site_id, "prefixes", e);
+}
+
 static int list_groups(struct db *db, const struct http_request *req, const struct store_page *page,
                        void **rows, size_t *n, struct err *e)
 {
@@ -120,7 +128,7 @@ const struct resource address_groups = {
     .get = get_address_group,
     .list = list_groups,
     .insert = insert_address_group,
-    .update = update_address_group,
+    .update = update_group,
     .remove = remove_group,
     .done = group_done,
 };

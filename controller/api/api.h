@@ -18,6 +18,7 @@ int size_figures_delete(struct app *, struct http_request *, struct http_respons
 
 int rules_list(struct app *, struct http_request *, struct http_response *, struct err *);
 int rules_create(struct app *, struct http_request *, struct http_response *, struct err *);
+int rules_replace(struct app *, struct http_request *, struct http_response *, struct err *);
 int rules_get(struct app *, struct http_request *, struct http_response *, struct err *);
 int rules_patch(struct app *, struct http_request *, struct http_response *, struct err *);
 int rules_delete(struct app *, struct http_request *, struct http_response *, struct err *);

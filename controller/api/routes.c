@@ -37,6 +37,7 @@ const struct http_route routes[] = {
     RESOURCE("/rulesets", rulesets),
     {HTTP_PEOPLE, HTTP_GET,    V1 "/rulesets/{id}/rules",        ROLE_ADMIN,  rules_list,              0, NULL},
     {HTTP_PEOPLE, HTTP_POST,   V1 "/rulesets/{id}/rules",        ROLE_ADMIN,  rules_create,            PLAN_BODY, NULL},
+    {HTTP_PEOPLE, HTTP_PUT,    V1 "/rulesets/{id}/rules",        ROLE_ADMIN,  rules_replace,           PLAN_BODY, NULL},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/rulesets/{id}/rules/{rule_id}", ROLE_ADMIN, rules_get,             0, NULL},
     {HTTP_PEOPLE, HTTP_PATCH,  V1 "/rulesets/{id}/rules/{rule_id}", ROLE_ADMIN, rules_patch,           BODY, NULL},
     {HTTP_PEOPLE, HTTP_DELETE, V1 "/rulesets/{id}/rules/{rule_id}", ROLE_ADMIN, rules_delete,          0, NULL},

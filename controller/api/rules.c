@@ -4,6 +4,7 @@
 #include "controller/api/api.h"
 #include "controller/api/idempotency.h"
 #include "controller/api/page.h"
+#include "controller/api/resource.h"
 #include "controller/api/rule_counter_json.h"
 #include "controller/app.h"
 #include "controller/change.h"
@@ -24,6 +25,8 @@ static const char *const actions[] = {"deny", "allow", NULL};
 static const char *const create_members[] = {RULE_MEMBERS, NULL};
 static const char *const patch_members[] = {RULE_MEMBERS, "position", NULL};
 static const char *const insert_members[] = {"position", "rules", NULL};
+static const char *const replace_members[] = {"rules", NULL};
+static const char *const replaced_members[] = {RULE_MEMBERS, "id", NULL};
 
 /* The set as it stands and as it is to be. */
 struct rules {
@@ -194,7 +197,8 @@ int rules_get(struct app *app, struct http_request *req, struct http_response *r
 
 /* --- writing --- */
 
-enum fate { KEPT, ADDED, CHANGED };
+/* MOVED: another rank, all else as it was. RENAMED: changed, its name too. */
+enum fate { KEPT, MOVED, ADDED, CHANGED, RENAMED };
 
 /* One write: the list as it is to be, with what happened to each rule of it. */
 struct edit {
@@ -206,6 +210,7 @@ struct edit {
     unsigned char *fate;
     struct hw_id *gone;
     size_t n_gone;
+    bool whole;            /* the answer is the ruleset */
     size_t first, n_shown; /* rules that the answer is about */
     struct store_answer answer;
 };
@@ -287,16 +292,28 @@ static int store_groups(struct edit *w, const struct store_rule *r, struct err *
     return store_rule_groups(w->db, &r->id, groups, n, e);
 }
 
+/* Names are free before they are taken: two rules may swap theirs. */
+static int free_names(struct edit *w, struct err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; i < w->n_gone && !rc; i++)
+        rc = store_rule_delete(w->db, &w->gone[i], e);
+    for (size_t i = 0; i < w->r.n && !rc; i++)
+        if (w->fate[i] == RENAMED)
+            rc = store_rule_unname(w->db, &w->r.list[i].id, e);
+    return rc;
+}
+
 static int store_edit(struct edit *w, struct err *e)
 {
     int rc = firewall_check(w->db, &w->r.set, w->r.list, w->r.n, e);
     bool anew = number_rules(w);
-    for (size_t i = 0; i < w->n_gone && !rc; i++)
-        rc = store_rule_delete(w->db, &w->gone[i], e);
+    rc = rc ? rc : free_names(w, e);
     for (size_t i = 0; i < w->r.n && !rc; i++) {
         struct store_rule *r = &w->r.list[i];
-        if (w->fate[i] == KEPT) {
-            rc = anew ? store_rule_move(w->db, &r->id, r->rank, e) : 0;
+        if (w->fate[i] == KEPT || w->fate[i] == MOVED) {
+            bool moves = anew || w->fate[i] == MOVED;
+            rc = moves ? store_rule_move(w->db, &r->id, r->rank, e) : 0;
             continue;
         }
         rc = w->fate[i] == ADDED ? store_rule_insert(w->db, r, e) : store_rule_update(w->db, r, e);
@@ -375,6 +392,120 @@ static int delete_rule(struct edit *w, struct err *e)
     return 0;
 }
 
+/* --- the whole list --- */
+
+static int cmp_rule(const void *a, const void *b)
+{
+    return id_cmp(&((const struct store_rule *)a)->id, &((const struct store_rule *)b)->id);
+}
+
+static bool same_rule(const struct store_rule *a, const struct store_rule *b)
+{
+    return a->enabled == b->enabled && a->allow == b->allow && a->log == b->log &&
+           strcmp(a->name, b->name) == 0 && strcmp(a->description, b->description) == 0 &&
+           strcmp(a->match, b->match) == 0;
+}
+
+/* The rule of the former list that an element names, taken out of it: its rank becomes 0. */
+static int take_former(const struct json_at *at, const struct rules *former,
+                       struct store_rule **out, struct err *e)
+{
+    struct store_rule key;
+    *out = NULL;
+    if (!json_has(at, "id"))
+        return 0;
+    int rc = json_get_id(at, "id", &key.id, e);
+    if (rc)
+        return rc;
+    struct store_rule *found =
+        former->n ? bsearch(&key, former->list, former->n, sizeof key, cmp_rule) : NULL;
+    struct json_at id;
+    rc = json_member(at, "id", &id, e);
+    if (!rc && !found)
+        rc = json_refuse(&id, e, "no such rule of this ruleset");
+    if (!rc && found->rank == 0)
+        rc = json_refuse(&id, e, "the rule stands twice in the list");
+    *out = rc ? NULL : found;
+    return rc;
+}
+
+/* Absent members are as in a creation, whatever the former rule of that id had. */
+static int replace_rule(struct edit *w, size_t i, const struct json_at *at,
+                        const struct rules *former, struct err *e)
+{
+    struct store_rule *r = &w->r.list[i], *was;
+    begin_rule(w, i);
+    r->rank = (int64_t)(i + 1) * RULE_RANK_STEP;
+    int rc = json_members(at, replaced_members, e);
+    rc = rc ? rc : take_former(at, former, &was, e);
+    rc = rc ? rc : read_rule(at, BODY_CREATE, r, e);
+    if (rc || !was)
+        return rc;
+    r->id = was->id;
+    r->common = was->common;
+    if (strcmp(r->name, was->name) != 0)
+        w->fate[i] = RENAMED;
+    else if (!same_rule(r, was))
+        w->fate[i] = CHANGED;
+    else
+        w->fate[i] = r->rank == was->rank ? KEPT : MOVED;
+    was->rank = 0;
+    return 0;
+}
+
+static int note_gone(struct edit *w, const struct rules *former, struct err *e)
+{
+    w->gone = calloc(former->n + 1, sizeof *w->gone);
+    if (!w->gone)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < former->n; i++)
+        if (former->list[i].rank)
+            w->gone[w->n_gone++] = former->list[i].id;
+    return 0;
+}
+
+static int replace_rules(struct edit *w, struct err *e)
+{
+    struct rules former = {.list = w->r.list, .n = w->r.n};
+    struct json_at array;
+    size_t n = 0;
+    w->r.list = NULL;
+    w->r.n = 0;
+    int rc = resource_match(w->req, w->r.set.common.revision, e);
+    rc = rc ? rc : json_get_array(&w->top, "rules", FIREWALL_RULES_MAX, &array, &n, e);
+    rc = rc ? rc : open_gap(w, 0, n, e);
+    if (!rc && former.n)
+        qsort(former.list, former.n, sizeof *former.list, cmp_rule);
+    for (size_t i = 0; i < n && !rc; i++) {
+        struct json_at at = json_element(&array, i);
+        rc = replace_rule(w, i, &at, &former, e);
+    }
+    rc = rc ? rc : note_gone(w, &former, e);
+    rules_done(&former);
+    w->whole = true;
+    w->answer.status = 200;
+    return rc;
+}
+
+static int compose_set(struct edit *w, struct err *e)
+{
+    struct resource_context c = {.app = w->app, .db = w->db};
+    struct hw_id id = w->r.set.id;
+    struct json_writer out;
+    int rc = store_ruleset_get(w->db, &id, &w->r.set, e);
+    if (rc)
+        return rc;
+    json_writer_init(&out);
+    rc = rulesets.put(&out, &c, &w->r.set, e);
+    if (rc) {
+        json_writer_done(&out);
+        return rc;
+    }
+    w->answer.revision = w->r.set.common.revision;
+    w->answer.body = json_finish(&out, NULL);
+    return w->answer.body ? 0 : err_set(e, HW_ENOMEM, "out of memory");
+}
+
 /* {"items":[…]} of those inserted; the one rule that was changed; nothing of one that is gone. */
 static int compose_answer(struct edit *w, struct err *e)
 {
@@ -418,7 +549,9 @@ static int edit_planned(struct edit *w, int (*step)(struct edit *, struct err *)
     if (w->answer.status == 201)
         (void)snprintf(w->answer.location, sizeof w->answer.location, "/api/v1/rulesets/%s/rules",
                        id_text(&w->r.set.id, set));
-    return rc ? rc : compose_answer(w, e);
+    if (rc)
+        return rc;
+    return w->whole ? compose_set(w, e) : compose_answer(w, e);
 }
 
 static int edit_run(struct edit *w, int (*step)(struct edit *, struct err *), struct err *e)
@@ -481,6 +614,12 @@ int rules_create(struct app *app, struct http_request *req, struct http_response
                  struct err *e)
 {
     return edit_body(app, req, res, insert_members, insert_rules, e);
+}
+
+int rules_replace(struct app *app, struct http_request *req, struct http_response *res,
+                  struct err *e)
+{
+    return edit_body(app, req, res, replace_members, replace_rules, e);
 }
 
 int rules_patch(struct app *app, struct http_request *req, struct http_response *res, struct err *e)

@@ -1,6 +1,7 @@
 #include "common/ipaddr.h"
 #include "controller/api/api.h"
 #include "controller/api/resource.h"
+#include "controller/firewall/checks.h"
 #include "controller/store/connection.h"
 #include "controller/store/overlay_pools.h"
 #include "controller/store/site.h"
@@ -187,6 +188,14 @@ static void defaults(void *row)
 
 RESOURCE_STORE(site)
 
+/* Its rules must still be about its addresses. */
+static int update_site_and_check(struct db *db, void *row, struct err *e)
+{
+    const struct store_site *s = row;
+    int rc = update_site(db, row, e);
+    return rc ? rc : firewall_check_site(db, &s->id, "cidrs", e);
+}
+
 static int list_sites(struct db *db, const struct http_request *req, const struct store_page *page,
                       void **rows, size_t *n, struct err *e)
 {
@@ -223,6 +232,6 @@ const struct resource sites = {
     .get = get_site,
     .list = list_sites,
     .insert = insert_site,
-    .update = update_site,
+    .update = update_site_and_check,
     .remove = remove_site,
 };

@@ -85,3 +85,23 @@ int firewall_check(struct db *db, const struct store_ruleset *set, const struct 
     free(place);
     return rc;
 }
+
+int firewall_check_site(struct db *db, const struct hw_id *site_id, const char *field,
+                        struct err *e)
+{
+    struct store_ruleset *set = NULL;
+    struct store_rule *rules = NULL;
+    size_t n_sets = 0, n = 0;
+    struct err why = {0};
+    int rc = store_ruleset_list(db, &(struct store_page){.limit = 1}, site_id, &set, &n_sets, e);
+    if (rc || !n_sets || !set->rules_total) {
+        free(set);
+        return rc;
+    }
+    rc = store_rule_list(db, &set->id, &rules, &n, e);
+    if (!rc && (rc = firewall_check(db, set, rules, n, &why)))
+        (void)err_set_field(e, rc, field, "ruleset %s: %s", set->name, why.text);
+    store_rule_free(rules, n);
+    free(set);
+    return rc;
+}

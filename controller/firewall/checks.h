@@ -11,4 +11,9 @@
 int firewall_check(struct db *db, const struct store_ruleset *set, const struct store_rule *rules,
                    size_t n, struct err *e);
 
+/* After a change of what a site's rules are about, its prefixes or its address groups: the same for
+ * the rules as they stand. The error is about `field` of the change. */
+int firewall_check_site(struct db *db, const struct hw_id *site_id, const char *field,
+                        struct err *e);
+
 #endif

@@ -107,6 +107,14 @@ int store_rule_move(struct db *db, const struct hw_id *id, int64_t rank, struct 
     return stmt_run(&q, NULL, e);
 }
 
+/* No name that the API takes has a blank. */
+int store_rule_unname(struct db *db, const struct hw_id *id, struct err *e)
+{
+    struct stmt q = stmt_get(db, "UPDATE rules SET name = ' ' || hex(id) WHERE id = ?");
+    stmt_id(&q, id);
+    return stmt_run(&q, NULL, e);
+}
+
 int store_rule_groups(struct db *db, const struct hw_id *id, const struct hw_id *groups, size_t n,
                       struct err *e)
 {

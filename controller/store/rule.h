@@ -29,6 +29,8 @@ int store_rule_update(struct db *db, struct store_rule *r, struct err *e);
 int store_rule_delete(struct db *db, const struct hw_id *id, struct err *e);
 /* Only its place: what it says is as old as before. */
 int store_rule_move(struct db *db, const struct hw_id *id, int64_t rank, struct err *e);
+/* Another rule may have its name from here on, until it is updated. */
+int store_rule_unname(struct db *db, const struct hw_id *id, struct err *e);
 /* The groups that a rule names now. */
 int store_rule_groups(struct db *db, const struct hw_id *id, const struct hw_id *groups, size_t n,
                       struct err *e);

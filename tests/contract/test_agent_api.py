@@ -35,9 +35,9 @@ class Base(unittest.TestCase):
             for item in self.api("GET", f"{kind}?limit=1000").json["items"]:
                 self.assertEqual(self.api("DELETE", f"{kind}/{item['id']}").status, 204)
 
-    def api(self, method, path, body=None):
+    def api(self, method, path, body=None, **headers):
         return request(self.controller.port, self.controller.web_context(), method, f"/api/v1/{path}", body,
-                       {"Authorization": f"Bearer {self.controller.token}"})
+                       {"Authorization": f"Bearer {self.controller.token}", **{k.replace("_", "-"): v for k, v in headers.items()}})
 
     def make(self, kind, **body):
         reply = self.api("POST", kind, body)

@@ -25,8 +25,8 @@ class Firewall(Base):
                 self.assertEqual(self.api("DELETE", f"{kind}/{item['id']}").status, 204)
         super().tearDown()
 
-    def api(self, method, path, body=None):
-        reply = super().api(method, path, body)
+    def api(self, method, path, body=None, **headers):
+        reply = super().api(method, path, body, **headers)
         if path.split("/")[0].split("?")[0] in ("rulesets", "address-groups"):
             if not self.document:
                 type(self).document = Document(super().api("GET", "openapi.json").json)
@@ -112,6 +112,60 @@ class Firewall(Base):
         self.refuse(422, "POST", rules, {"position": 3, **rule()}, "position")
         # A wider rule before others takes all of theirs.
         self.refuse(422, "POST", rules, {"position": 1, **rule(protocol="tcp")}, "position")
+
+    def put(self, *rules, tag=None, status=200, field=None):
+        headers = {"If_Match": tag} if tag else {}
+        reply = self.api("PUT", f"{self.path}/rules", {"rules": list(rules)}, **headers)
+        self.assertEqual((reply.status, reply.json.get("field") if field else None), (status, field), reply)
+        return reply
+
+    def test_the_whole_list_at_once(self):
+        a, b, c = self.insert(*({"name": n, "action": "allow", "protocol": "tcp", "destination_ports": [p], "description": n}
+                                for n, p in (("a", "1"), ("b", "2"), ("c", "3"))))
+        self.gateway.report(firewall={"ruleset_id": self.set["id"], "applied": True, "error": None, "base": [0, 0], "established": [0, 0],
+                                      "invalid": [0, 0], "rules": [[r["id"], 5, 500] for r in (a, b)]})
+        tag = self.api("GET", self.path).headers["ETag"]
+        plain = {"action": "allow", "protocol": "tcp"}
+        said = self.put({"id": b["id"], "name": "a", **plain, "destination_ports": ["2"]},  # two swap their names
+                        {"name": "c", "action": "deny", "protocol": "udp"},                  # the name of one that goes
+                        {"id": a["id"], "name": "b", **plain, "destination_ports": ["1"], "description": "a"}, tag=tag)
+        self.assertEqual(said.json, self.api("GET", self.path).json)
+        self.assertEqual(said.headers["ETag"], self.api("GET", self.path).headers["ETag"])
+        self.assertEqual(said.json["rules_total"], 3)
+        now = self.api("GET", f"{self.path}/rules").json["items"]
+        self.assertEqual([(r["id"] if r["id"] in (a["id"], b["id"]) else None, r["name"], r["description"], r["counters"]["packets"]) for r in now],
+                         [(b["id"], "a", None, 5), (None, "c", None, None), (a["id"], "b", "a", 5)])
+        self.assertNotIn(c["id"], [r["id"] for r in now])
+        self.assertEqual([r["protocol"] for r in self.section()["rules"]], [6, 17, 6])
+
+        self.put(tag=tag, status=412, field="If-Match")
+        self.put({"id": c["id"], "name": "x", **plain}, status=422, field="rules[0].id")
+        self.put(*({"id": a["id"], "name": n, **plain, "destination_ports": [p]} for n, p in (("x", "1"), ("y", "2"))), status=422,
+                 field="rules[1].id")
+        self.put({"name": "x", **plain}, {"name": "x", "action": "deny", "protocol": "udp"}, status=409)
+        self.put({"name": "x", **plain}, {"name": "y", **plain, "destination_ports": ["9"]}, status=422, field="position")
+        self.assertEqual(self.api("GET", f"{self.path}/rules").json["items"], now)
+
+        moved = [{k: r[k] for k in r if k in ("id", "name", "action", "protocol", "destination_ports", "description")} for r in now[::-1]]
+        self.put(*moved)
+        after = self.api("GET", f"{self.path}/rules").json["items"]
+        self.assertEqual([(r["id"], r["updated_at"]) for r in after], [(r["id"], r["updated_at"]) for r in now[::-1]])
+        self.put()
+        self.assertEqual((self.names(), self.section()["rules"]), ([], []))
+
+    def test_what_rules_are_about_may_not_leave_them(self):
+        group = self.make("address-groups", name="lab", site_id=self.edge["id"], prefixes=["10.1.7.0/24"])
+        path = f"address-groups/{group['id']}"
+        self.insert({"name": "first", "action": "deny", "destination": {"prefixes": ["10.1.8.0/24"]}},
+                    {"name": "lab", "action": "allow", "source": {"prefixes": ["10.7.0.0/16"]}, "destination": {"group_ids": [group["id"]]}})
+        for prefixes, why in ((["10.9.0.0/24"], "of the site"), (["10.1.8.0/25"], "earlier rules"), ([], "of the site")):
+            said = self.refuse(422, "PATCH", path, {"prefixes": prefixes}, "prefixes")
+            self.assertIn(why, said["detail"])
+            self.assertIn("branch-edge", said["detail"])
+        self.assertEqual(self.api("GET", path).json["prefixes"], ["10.1.7.0/24"])
+        self.assertIn("lab", self.refuse(422, "PATCH", f"sites/{self.edge['id']}", {"cidrs": ["10.1.8.0/24"]}, "cidrs")["detail"])
+        self.change(path, prefixes=["10.1.8.0/23"])
+        self.change(f"sites/{self.edge['id']}", cidrs=["10.1.0.0/20", "fd01::/64"])
 
     def test_one_set_a_site(self):
         self.assertEqual(self.api("POST", "rulesets", {"name": "other", "site_id": self.edge["id"]}).status, 409)
