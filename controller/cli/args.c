@@ -77,18 +77,18 @@ static int check(struct cli *c, const struct noun *n, const struct verb *v, cons
         return refuse(c, n, v, a->operands[most], "is one word too many");
     if (args_value(a, "force") && args_value(a, "if-match"))
         return refuse(c, n, v, "--force", "and --if-match exclude each other");
-    if (nouns_takes_body(v) && args_value(a, "file"))
-        return args_has_members(a)
-                   ? refuse(c, n, v, "--file", "and flags of the body exclude each other")
-                   : CLI_OK;
-    for (const struct flag *f = v->flags; f && f->name; f++) {
+    bool file = nouns_takes_body(v) && args_value(a, "file");
+    if (file && args_has_members(a))
+        return refuse(c, n, v, "--file", "and flags of the body exclude each other");
+    const struct flag *f;
+    for (size_t i = 0; (f = nouns_flag_at(v, i)); i++) {
         char name[64] = "--";
-        if (!nouns_requires(v, f) || args_value(a, f->name))
+        if (!nouns_requires(v, f) || args_value(a, f->name) || (file && f->member))
             continue;
         strncat(name, f->name, sizeof name - 3);
         return refuse(c, n, v, name, "is missing");
     }
-    if (v->method && strcmp(v->method, "PATCH") == 0 && !args_has_members(a))
+    if (v->method && strcmp(v->method, "PATCH") == 0 && !file && !args_has_members(a))
         return refuse(c, n, v, v->name, "needs at least one flag that says what to change");
     return CLI_OK;
 }

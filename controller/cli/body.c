@@ -112,6 +112,15 @@ static int put_item(struct cli *c, struct json_writer *w, const struct flag *f, 
     return CLI_OK;
 }
 
+static int put_object(struct cli *c, struct json_writer *w, const struct flag *f, const char *item)
+{
+    char id[ID_TEXT_MAX];
+    int rc = names_resolve(c, f->ref, NULL, item, id);
+    if (!rc)
+        json_put_str(w, NULL, id);
+    return rc;
+}
+
 /* Addresses that nobody routes on the internet: RFC 1918, 6598, 4193. */
 static bool is_private(const struct ipaddr *a)
 {
@@ -186,9 +195,13 @@ int body_put(struct cli *c, struct json_writer *w, const struct flag *f, const c
                    ? CLI_OK
                    : wrong(c, f, value, "must be true or false");
     case FLAG_LIST:
+    case FLAG_REFS:
     case FLAG_ENDPOINTS:
         json_open_array(w, key);
-        rc = each_item(c, w, f, value, f->type == FLAG_LIST ? put_item : put_endpoint);
+        rc = each_item(c, w, f, value,
+                       f->type == FLAG_LIST   ? put_item
+                       : f->type == FLAG_REFS ? put_object
+                                              : put_endpoint);
         json_close(w);
         return rc;
     case FLAG_REF:
@@ -206,40 +219,72 @@ int body_put(struct cli *c, struct json_writer *w, const struct flag *f, const c
     return CLI_OK;
 }
 
-/* Length of the object's name in "liveness.missed"; 0: the member stands at the top. */
-static size_t object_of(const char *member)
+/* Members as their rows come: objects and arrays that are open now, as the start of a member. */
+struct nest {
+    struct json_writer *w;
+    const char *member;
+    size_t len; /* "rules[].source" of "rules[].source.prefixes"; 0: none */
+};
+
+static bool is_array(const char *name, size_t len)
 {
-    size_t len = strcspn(member, ".");
-    return member[len] ? len : 0;
+    return len > 2 && name[len - 1] == ']';
+}
+
+static void close_last(struct nest *n)
+{
+    size_t from = n->len;
+    while (from > 0 && n->member[from - 1] != '.')
+        from--;
+    json_close(n->w);
+    if (is_array(n->member + from, n->len - from))
+        json_close(n->w);
+    n->len = from > 0 ? from - 1 : 0;
+}
+
+static void open_next(struct nest *n, const char *member)
+{
+    char key[64];
+    size_t from = n->len > 0 ? n->len + 1 : 0, len = strcspn(member + from, ".");
+    bool array = is_array(member + from, len);
+    (void)snprintf(key, sizeof key, "%.*s", (int)(array ? len - 2 : len), member + from);
+    if (array)
+        json_open_array(n->w, key);
+    json_open_object(n->w, array ? NULL : key);
+    n->member = member;
+    n->len = from + len;
+}
+
+/* Whether all that is open is on the way to `member`. */
+static bool is_within(const struct nest *n, const char *member)
+{
+    return n->len == 0 || (strncmp(member, n->member, n->len) == 0 && member[n->len] == '.');
+}
+
+/* Opens and closes until the member's own name is next; returns that name. */
+static const char *go_to(struct nest *n, const char *member)
+{
+    const char *dot = strrchr(member, '.');
+    while (!is_within(n, member))
+        close_last(n);
+    while (dot && n->len < (size_t)(dot - member))
+        open_next(n, member);
+    return dot ? dot + 1 : member;
 }
 
 /* The verb's rows in their order: members of one object stand beside each other there. */
 int body_put_flags(struct cli *c, struct json_writer *w, const struct args *a,
                    const struct flag *flags)
 {
-    const char *open = NULL;
-    size_t open_len = 0;
+    struct nest nest = {.w = w};
     int rc = CLI_OK;
     for (const struct flag *f = flags; !rc && f && f->name; f++) {
-        const char *value = f->member ? args_value(a, f->name) : NULL;
-        size_t len = value ? object_of(f->member) : 0;
-        if (!value)
-            continue;
-        if (open && (len != open_len || memcmp(open, f->member, len) != 0)) {
-            json_close(w);
-            open = NULL;
-        }
-        if (len > 0 && !open) {
-            char key[64];
-            (void)snprintf(key, sizeof key, "%.*s", (int)len, f->member);
-            json_open_object(w, key);
-            open = f->member;
-            open_len = len;
-        }
-        rc = body_put(c, w, f, f->member + (len ? len + 1 : 0), value);
+        const char *value = args_value(a, f->name);
+        if (f->member && value)
+            rc = body_put(c, w, f, go_to(&nest, f->member), value);
     }
-    if (open)
-        json_close(w);
+    while (nest.len > 0)
+        close_last(&nest);
     return rc;
 }
 

@@ -102,6 +102,54 @@ static void add_list(const struct cli *c, const struct json_at *v, struct strbuf
         strbuf_puts(out, "-");
 }
 
+static void add_tally(const struct column *col, const struct json_at *v, struct strbuf *out)
+{
+    size_t n = json_length(v), before = out->len;
+    for (size_t i = 0; i < n; i++) {
+        struct json_at item = json_element(v, i);
+        const char *word = json_plain_at(&item, col->second);
+        size_t same = 0;
+        bool counted = false;
+        for (size_t k = 0; k < n; k++) {
+            struct json_at other = json_element(v, k);
+            bool equal = strcmp(json_plain_at(&other, col->second), word) == 0;
+            counted = counted || (equal && k < i);
+            same += equal;
+        }
+        if (counted)
+            continue;
+        strbuf_printf(out, "%s%zu ", out->len > before ? ", " : "", same);
+        visible_text(out, word);
+    }
+    if (n == 0)
+        strbuf_puts(out, "-");
+}
+
+/* Groups by their own name: all are of the rule's site. */
+static void add_side(struct cli *c, const struct column *col, const struct json_at *v,
+                     struct strbuf *out)
+{
+    struct json_at prefixes = json_root(NULL), groups = json_root(NULL);
+    (void)json_find(v, "prefixes", &prefixes);
+    (void)json_find(v, "group_ids", &groups);
+    size_t n = json_length(&prefixes), all = n + json_length(&groups);
+    size_t shown = c->output == CLI_WIDE || all <= LIST_SHOWN ? all : LIST_SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        struct json_at item = i < n ? json_element(&prefixes, i) : json_element(&groups, i - n);
+        const char *text = json_plain(&item);
+        if (i >= n) {
+            text = names_of(c, col->ref, text);
+            text = strchr(text, '/') ? strchr(text, '/') + 1 : text;
+        }
+        strbuf_puts(out, i ? "," : "");
+        visible_text(out, text);
+    }
+    if (shown < all)
+        strbuf_printf(out, ",+%zu", all - shown);
+    if (all == 0)
+        strbuf_puts(out, "any");
+}
+
 static void add_number(enum cell_kind kind, double v, struct strbuf *out)
 {
     if (kind == CELL_RATE)
@@ -163,6 +211,12 @@ void cell_text(struct cli *c, const struct column *col, const struct json_at *it
     case CELL_COUNT:
         strbuf_printf(out, "%zu", json_length(&v));
         return;
+    case CELL_TALLY:
+        add_tally(col, &v, out);
+        return;
+    case CELL_SIDE:
+        add_side(c, col, &v, out);
+        return;
     case CELL_TEXT:
     case CELL_STATE:
         break;
@@ -182,6 +236,11 @@ enum cell_colour cell_colour(const struct column *col, const char *text)
         {"revoked", COLOUR_BAD},   {"expired", COLOUR_BAD},   {"unknown", COLOUR_DIM},
         {"disabled", COLOUR_DIM},  {"cancelled", COLOUR_DIM},
     };
+    /* The worst of several. */
+    if (col->kind == CELL_TALLY)
+        return strstr(text, "failed")                               ? COLOUR_BAD
+               : strstr(text, "pending") || strstr(text, "unknown") ? COLOUR_WARN
+                                                                    : COLOUR_NONE;
     for (size_t i = 0; col->kind == CELL_STATE && i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i].word, text) == 0)
             return words[i].colour;

@@ -16,6 +16,7 @@ void help_value(struct strbuf *out, const struct flag *f)
         [FLAG_BOOL] = "true|false",
         [FLAG_LIST] = "A,B,…",
         [FLAG_REF] = "NAME|ID",
+        [FLAG_REFS] = "NAME|ID,…",
         [FLAG_TIME] = "TIME|24h",
         [FLAG_DURATION] = "SECONDS|24h",
         [FLAG_FILE] = "FILE",

@@ -20,6 +20,7 @@ enum flag_type {
     FLAG_BOOL,     /* true or false; alone it is true */
     FLAG_LIST,     /* texts, separated by commas */
     FLAG_REF,      /* name or id of an object of `ref` */
+    FLAG_REFS,     /* several of them, separated by commas */
     FLAG_TIME,     /* RFC 3339, or from now on: 24h, 7d */
     FLAG_DURATION, /* seconds: 90, 30m, 24h, 7d */
     FLAG_FILE,     /* - is standard input */
@@ -29,8 +30,9 @@ enum flag_type {
 };
 
 struct flag {
-    const char *name;   /* without the dashes */
-    const char *member; /* of the body ("liveness.missed") or the query; NULL: not sent */
+    const char *name; /* without the dashes */
+    /* Of the body ("liveness.missed", "rules[].name") or the query; NULL: not sent. */
+    const char *member;
     enum flag_type type;
     const char *help;
     const char *const *words;
@@ -83,6 +85,8 @@ enum cell_kind {
     CELL_MS,
     CELL_OF,    /* "8 of 8": path and `second` */
     CELL_COUNT, /* elements of an array */
+    CELL_TALLY, /* "2 applied, 1 failed": member `second` of an array's objects */
+    CELL_SIDE,  /* prefixes and groups of one side of a rule */
 };
 
 struct column {
@@ -103,7 +107,8 @@ struct noun {
     bool nameless;                /* nothing but its id names an object */
     /* Writes what people call an object into `out`. NULL: its member `name`. */
     int (*label)(struct cli *c, const struct json_at *item, struct strbuf *out);
-    bool short_names; /* the part of a label behind its slash will do */
+    bool short_names;   /* the part of a label behind its slash will do */
+    const char *member; /* what members with its ids call it; NULL: its name */
 };
 
 /*
@@ -122,6 +127,10 @@ struct noun {
     {                                                                                              \
         .name = (flag), .member = (sends), .type = FLAG_REF, .help = (tells), .ref = (of)          \
     }
+#define FLAG_OBJECTS(flag, sends, of, tells)                                                       \
+    {                                                                                              \
+        .name = (flag), .member = (sends), .type = FLAG_REFS, .help = (tells), .ref = (of)         \
+    }
 #define FLAGS_END                                                                                  \
     {                                                                                              \
         .name = NULL                                                                               \
@@ -138,6 +147,14 @@ struct noun {
 #define COLUMN_OF(heads, at, all)                                                                  \
     {                                                                                              \
         .header = (heads), .path = (at), .kind = CELL_OF, .second = (all)                          \
+    }
+#define COLUMN_SIDE(heads, at, of)                                                                 \
+    {                                                                                              \
+        .header = (heads), .path = (at), .kind = CELL_SIDE, .ref = (of)                            \
+    }
+#define COLUMN_TALLY(heads, at, each)                                                              \
+    {                                                                                              \
+        .header = (heads), .path = (at), .kind = CELL_TALLY, .second = (each)                      \
     }
 #define WIDE(heads, at, as)                                                                        \
     {                                                                                              \

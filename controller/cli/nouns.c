@@ -3,25 +3,17 @@
 #include <string.h>
 
 const struct noun *const nouns[] = {
-    &noun_site,
-    &noun_gateway,
-    &noun_connection,
-    &noun_link,
-    &noun_token,
-    &noun_size,
-    &noun_telemetry,
-    &noun_diag,
-    &noun_operation,
-    &noun_revision,
-    &noun_plan,
-    &noun_status,
-    &noun_watch,
-    &noun_whoami,
-    &noun_version,
-    &noun_api,
-    &noun_completion,
-    &noun_manual,
-    NULL,
+    &noun_site,          &noun_gateway,
+    &noun_connection,    &noun_link,
+    &noun_token,         &noun_size,
+    &noun_ruleset,       &noun_rule,
+    &noun_address_group, &noun_telemetry,
+    &noun_diag,          &noun_operation,
+    &noun_revision,      &noun_plan,
+    &noun_status,        &noun_watch,
+    &noun_whoami,        &noun_version,
+    &noun_api,           &noun_completion,
+    &noun_manual,        NULL,
 };
 
 const struct flag nouns_by_site[] = {
@@ -110,7 +102,8 @@ bool nouns_requires(const struct verb *v, const struct flag *f)
 
 bool nouns_takes_body(const struct verb *v)
 {
-    return v->method && v->flags && v->arg != ARG_WORDS && strcmp(v->method, "GET") != 0;
+    return v->method && v->flags && v->arg != ARG_WORDS && strcmp(v->method, "GET") != 0 &&
+           strcmp(v->method, "DELETE") != 0;
 }
 
 bool nouns_guards(const struct verb *v)
@@ -119,17 +112,23 @@ bool nouns_guards(const struct verb *v)
            (strcmp(v->method, "PATCH") == 0 || strcmp(v->method, "DELETE") == 0);
 }
 
-/* "site_a_id" and "target_gateway_id" name a site and a gateway. */
+/* Whether a member's name has `word` as words of its own before its end "_id". */
+static bool names_noun(const char *member, const char *word)
+{
+    size_t len = strlen(word);
+    const char *at = strstr(member, word);
+    return at && (at == member || at[-1] == '_') && at[len] == '_';
+}
+
+/* "site_a_id" and "target_gateway_id" name a site and a gateway, "group_ids" address groups. */
 const struct noun *nouns_of_member(const char *member)
 {
     size_t len = strlen(member);
-    if (len < 4 || strcmp(member + len - 3, "_id") != 0)
+    len -= len > 0 && member[len - 1] == 's';
+    if (len < 4 || memcmp(member + len - 3, "_id", 3) != 0)
         return NULL;
-    for (const struct noun *const *n = nouns; *n; n++) {
-        size_t name_len = strlen((*n)->name);
-        const char *at = strstr(member, (*n)->name);
-        if ((*n)->path && at && (at == member || at[-1] == '_') && at[name_len] == '_')
+    for (const struct noun *const *n = nouns; *n; n++)
+        if ((*n)->path && names_noun(member, (*n)->member ? (*n)->member : (*n)->name))
             return *n;
-    }
     return NULL;
 }

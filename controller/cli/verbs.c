@@ -118,7 +118,7 @@ static int add_members(struct cli *c, const struct verb *v, const struct args *a
         return body_query(c, a, path);
     int rc = body_make(c, a, v->flags, body);
     /* Every member of a body may be absent. */
-    if (!rc && !*body && nouns_takes_body(v) && strcmp(v->method, "DELETE") != 0)
+    if (!rc && !*body && nouns_takes_body(v))
         *body = strdup("{}");
     return rc;
 }
@@ -218,6 +218,6 @@ int verbs_run(struct cli *c, const struct noun *n, const struct verb *v, struct 
         return rc ? rc : v->run(c, n, v, a);
     }
     /* What lies in one object is a short list without pages. */
-    return v->shows == SHOWS_LIST && v->arg == ARG_NONE ? run_list(c, n, v, a)
-                                                        : run_one(c, n, v, a);
+    bool pages = v->shows == SHOWS_LIST && v->arg == ARG_NONE && strcmp(v->method, "GET") == 0;
+    return pages ? run_list(c, n, v, a) : run_one(c, n, v, a);
 }
