@@ -46,6 +46,19 @@ const struct esp_suite *esp_suite_by_name(const char *name)
     return NULL;
 }
 
+const char *esp_weak_name(unsigned id)
+{
+    return id == ESP_SUITE_NONE ? "none" : id == ESP_SUITE_AES_256_GMAC ? "aes-256-gmac" : NULL;
+}
+
+unsigned esp_weak_by_name(const char *name)
+{
+    for (unsigned id = ESP_SUITE_AES_256_GMAC; name && id <= ESP_SUITE_NONE; id++)
+        if (strcmp(esp_weak_name(id), name) == 0)
+            return id;
+    return ESP_SUITE_NONE_SET;
+}
+
 size_t esp_packet_len(const struct esp_suite *s, size_t inner_len)
 {
     size_t padded = (inner_len + ESP_TRAILER_LEN + ESP_ALIGN - 1) / ESP_ALIGN * ESP_ALIGN;

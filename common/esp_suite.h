@@ -11,6 +11,10 @@ enum esp_suite_id {
     ESP_SUITE_AES_256_GCM = 1, /* RFC 4106, ENCR 20, 256-bit key */
     ESP_SUITE_AES_128_GCM = 2, /* RFC 4106, ENCR 20, 128-bit key */
     ESP_SUITE_MAX = 2,
+    /* Known by name, run by no engine and without a row in the table: what a permission of the
+     * encryption policy may name (DESIGN section 9). */
+    ESP_SUITE_AES_256_GMAC = 3, /* RFC 4543: integrity without secrecy */
+    ESP_SUITE_NONE = 4,         /* plaintext */
 };
 
 #define ESP_KEY_MAX  32
@@ -42,6 +46,11 @@ static inline int esp_suite_encrypts(const struct esp_suite *s)
 /* NULL when unknown. */
 const struct esp_suite *esp_suite_by_id(unsigned id);
 const struct esp_suite *esp_suite_by_name(const char *name);
+
+/* Suites without secrecy, in words of the encryption policy: "none", "aes-256-gmac". NULL and
+ * ESP_SUITE_NONE_SET when unknown. */
+const char *esp_weak_name(unsigned id);
+unsigned esp_weak_by_name(const char *name);
 
 /* Bytes of the ESP packet (from SPI to ICV) that carries an inner packet of `inner_len` bytes. */
 size_t esp_packet_len(const struct esp_suite *s, size_t inner_len);

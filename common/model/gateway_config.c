@@ -74,6 +74,17 @@ static void put_peer(struct json_writer *w, const struct config_peer *p)
     json_close(w);
 }
 
+static void put_permission(struct json_writer *w, const struct config_permission *p)
+{
+    if (!p->suite)
+        return;
+    json_open_object(w, "permission");
+    json_put_id(w, "id", &p->id);
+    json_put_str(w, "suite", esp_weak_name(p->suite));
+    json_put_int(w, "until", p->until);
+    json_close(w);
+}
+
 static void put_link(struct json_writer *w, const struct config_link *l)
 {
     json_open_object(w, NULL);
@@ -102,6 +113,7 @@ static void put_link(struct json_writer *w, const struct config_link *l)
     json_put_uint(w, "interval_ms", l->liveness_interval_ms);
     json_put_uint(w, "missed", l->liveness_missed);
     json_close(w);
+    put_permission(w, &l->permission);
     json_close(w);
 }
 
@@ -378,6 +390,24 @@ static int get_liveness(const struct json_at *at, struct config_link *l, struct 
     return rc;
 }
 
+static int get_permission(const struct json_at *at, struct config_permission *p, struct err *e)
+{
+    static const char *const members[] = {"id", "suite", "until", NULL};
+    static const char *const suites[] = {"none", "aes-256-gmac", NULL};
+    struct json_at o;
+    unsigned suite = 0;
+    if (json_presence(at, "permission") == JSON_ABSENT)
+        return 0;
+    int rc = json_get_object(at, "permission", &o, e);
+    rc = rc ? rc : json_members(&o, members, e);
+    rc = rc ? rc : get_nonzero_id(&o, "id", &p->id, e);
+    rc = rc ? rc : json_get_enum(&o, "suite", suites, &suite, e);
+    rc = rc ? rc : json_get_int(&o, "until", 1, INT64_MAX, &p->until, e);
+    if (!rc)
+        p->suite = (uint8_t)esp_weak_by_name(suites[suite]);
+    return rc;
+}
+
 /* The members that stand alone; get_link checks what they mean together. */
 static int get_link_members(const struct json_at *at, struct config_link *l, struct err *e)
 {
@@ -398,6 +428,7 @@ static int get_link_members(const struct json_at *at, struct config_link *l, str
     rc = rc ? rc : json_get_bool(at, "peer_dials", &l->peer_dials, e);
     rc = rc ? rc : get_suites(at, l, e);
     rc = rc ? rc : get_liveness(at, l, e);
+    rc = rc ? rc : get_permission(at, &l->permission, e);
     return rc;
 }
 
@@ -405,15 +436,18 @@ static int get_link(const struct json_at *at, const struct gateway_config *c, st
                     struct err *e)
 {
     static const char *const members[] = {
-        "id",      "connection_id", "kind",   "peer_id",  "enabled",
-        "tunnels", "port_offset",   "local",  "remote",   "remote_port_base",
-        "dial",    "peer_dials",    "suites", "liveness", NULL};
+        "id",      "connection_id",    "kind",        "peer_id",
+        "enabled", "tunnels",          "port_offset", "local",
+        "remote",  "remote_port_base", "dial",        "peer_dials",
+        "suites",  "liveness",         "permission",  NULL};
     int rc = json_members(at, members, e);
     rc = rc ? rc : get_link_members(at, l, e);
     if (rc)
         return rc;
     if ((l->kind == LINK_BYPASS) != id_is_zero(&l->connection_id))
         return json_refuse(at, e, "connection_id is null for a bypass link and for no other");
+    if (l->kind == LINK_BYPASS && l->permission.suite)
+        return json_refuse(at, e, "a bypass link is always encrypted");
     if (!find_peer(c, &l->peer_id))
         return json_refuse(at, e, "peer_id is none of the peers");
     if (l->local.family != l->remote.family)

@@ -30,6 +30,14 @@ struct config_peer {
     size_t n_endpoints;
 };
 
+/* What the encryption policy permits besides the link's suites, while trusted time is before
+ * `until`. An id is that of one permission: one that has ended is never given again. */
+struct config_permission {
+    struct hw_id id;
+    uint8_t suite; /* ESP_SUITE_NONE, ESP_SUITE_AES_256_GMAC; 0: there is no permission */
+    int64_t until; /* seconds since 1970 */
+};
+
 struct config_link {
     struct hw_id id;
     struct hw_id connection_id;
@@ -47,6 +55,7 @@ struct config_link {
     size_t n_suites;
     uint32_t liveness_interval_ms;
     unsigned liveness_missed;
+    struct config_permission permission;
 };
 
 struct config_source {

@@ -52,12 +52,15 @@ int signed_denials_verify(struct signed_doc *d, const struct x509_st *ca, int64_
 char *signed_doc_encode(const struct signed_doc *d, size_t *len);
 int signed_doc_decode(const char *text, size_t len, struct signed_doc *out, struct err *e);
 
-/* Body of the denials: {"gateway_ids":[…],"serials":["hex"]}, both sorted, each once. */
+/* Body of the denials: {"gateway_ids":[…],"serials":["hex"],"permission_ids":[…]}, each sorted and
+ * each entry once. The last are permissions of the encryption policy that have ended. */
 struct denials {
     struct hw_id *gateways;
     size_t n_gateways;
     char (*serials)[X509_SERIAL_MAX];
     size_t n_serials;
+    struct hw_id *permissions;
+    size_t n_permissions;
 };
 /* Sorts the arrays of *d in place. Free the text. */
 char *denials_encode(struct denials *d, size_t *len);

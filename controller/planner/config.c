@@ -106,6 +106,7 @@ static struct config_link link_of(const struct fleet *f, const struct mesh_link 
         suites = l->connection->suite_order;
         c.n_suites = l->connection->n_suites;
         c.liveness_missed = l->connection->liveness_missed;
+        c.permission = l->connection->permission;
     }
     for (size_t i = 0; i < c.n_suites; i++) {
         c.suite_order[i] = suites[i];

@@ -72,6 +72,7 @@ struct topo_connection {
     bool enabled;
     uint32_t liveness_interval_ms;
     unsigned liveness_missed;
+    struct config_permission permission;
 };
 
 /* A link that exists already: keeps its id, its offset and the operator's settings. */

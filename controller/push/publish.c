@@ -8,6 +8,7 @@
 #include "controller/push/topology_load.h"
 #include "controller/store/denial.h"
 #include "controller/store/domain.h"
+#include "controller/store/encryption_permission.h"
 #include "controller/store/gateway.h"
 #include "controller/store/signed.h"
 #include <stdio.h>
@@ -228,6 +229,11 @@ static int sign_denials(struct db *db, struct ca *ca, uint64_t number, struct er
             (void)snprintf(d.serials[i], sizeof d.serials[i], "%.*s", X509_SERIAL_MAX - 1,
                            serials[i]);
     free(serials);
+    rc = store_permission_ended(db, &d.permissions, &d.n_permissions, e);
+    if (rc) {
+        denials_done(&d);
+        return rc;
+    }
     struct store_signed doc = {.number = number};
     doc.body = d.serials ? denials_encode(&d, &doc.body_len) : NULL;
     denials_done(&d);
@@ -270,13 +276,39 @@ static int publish_denials(struct db *db, struct ca *ca, bool *changed, struct e
     return sign_denials(db, ca, number, e);
 }
 
+/* ---- permissions ---- */
+
+/* Whatever a write was about: where it has made a condition of a permission unmet, or the date has
+ * come, the permission ends with it. Encryption returns sooner rather than later, and a site that
+ * is no longer trusted is no reason to refuse an operator. */
+static int end_permissions(struct db *db, struct err *e)
+{
+    static const char *const reasons[] = {[PERMISSION_HOLDS] = "",
+                                          [PERMISSION_OVER] = "its end date has come",
+                                          [PERMISSION_UNRESILIENT] = "path_resiliency is off",
+                                          [PERMISSION_UNTRUSTED] =
+                                              "a site has no trusted_underlay"};
+    struct store_lapsed *list = NULL;
+    size_t n = 0;
+    int rc = store_permission_lapsed(db, &list, &n, e);
+    for (size_t i = 0; !rc && i < n; i++) {
+        rc = store_permission_end(db, &list[i].connection_id, e);
+        if (!rc)
+            log_info("permission ends connection=%s: %s", list[i].connection, reasons[list[i].why]);
+    }
+    free(list);
+    return rc;
+}
+
 /* ---- the whole ---- */
 
 static int publish(struct db *db, struct ca *ca, enum publish_cause cause, bool all,
                    struct publish_result *out, struct err *e)
 {
     struct loaded_topology t;
-    int rc = topology_load(db, &t, e);
+    int rc = end_permissions(db, e);
+    if (!rc)
+        rc = topology_load(db, &t, e);
     if (rc)
         return rc;
     struct publish_result r = {0};

@@ -4,6 +4,7 @@
 #include "controller/push/reported.h"
 #include "controller/store/connection.h"
 #include "controller/store/domain.h"
+#include "controller/store/encryption_permission.h"
 #include "controller/store/gateway.h"
 #include "controller/store/size.h"
 #include <stdlib.h>
@@ -162,6 +163,20 @@ static void take_connection(const struct store_connection *c, struct topo_connec
     memcpy(out->name, c->name, sizeof out->name);
 }
 
+static int load_permissions(struct db *db, struct loaded_topology *t, struct err *e)
+{
+    struct store_permission *rows = NULL;
+    size_t n = 0;
+    int rc = store_permission_all(db, &rows, &n, e);
+    for (size_t i = 0; !rc && i < n; i++)
+        for (size_t k = 0; k < t->topology.n_connections; k++)
+            if (id_equal(&t->connections[k].id, &rows[i].connection_id))
+                t->connections[k].permission = (struct config_permission){
+                    .id = rows[i].id, .suite = rows[i].suite, .until = rows[i].ends_at};
+    free(rows);
+    return rc;
+}
+
 static int load_connections(struct db *db, struct loaded_topology *t, struct err *e)
 {
     struct store_connection *rows = NULL;
@@ -177,7 +192,7 @@ static int load_connections(struct db *db, struct loaded_topology *t, struct err
     free(rows);
     t->topology.connections = t->connections;
     t->topology.n_connections = n;
-    return rc;
+    return rc ? rc : load_permissions(db, t, e);
 }
 
 static int load_links(struct db *db, struct loaded_topology *t, struct err *e)

@@ -7,7 +7,7 @@
 
 #define COLUMNS                                                                                    \
     "id, name, site_a_id, site_b_id, kind, path, underlay_family, tunnels, suites, enabled,"       \
-    " liveness_interval_ms, liveness_missed, created_at, updated_at, revision"
+    " path_resiliency, liveness_interval_ms, liveness_missed, created_at, updated_at, revision"
 #define SUITES_TEXT 128
 
 const char *connection_path_name(enum connection_path p)
@@ -55,6 +55,7 @@ static void read_connection(struct stmt *q, struct store_connection *c)
     col_text(q, suites, sizeof suites);
     suites_parse(c, suites);
     c->enabled = col_int(q) != 0;
+    c->path_resiliency = col_int(q) != 0;
     c->liveness_interval_ms = (uint32_t)col_int(q);
     c->liveness_missed = (unsigned)col_int(q);
     col_common(q, &c->common);
@@ -73,6 +74,7 @@ static void bind_fields(struct stmt *q, struct store_connection *c)
     stmt_int(q, c->tunnels);
     stmt_text(q, suites);
     stmt_int(q, c->enabled);
+    stmt_int(q, c->path_resiliency);
     stmt_int(q, c->liveness_interval_ms);
     stmt_int(q, c->liveness_missed);
     stmt_common(q, &c->common);
@@ -81,7 +83,7 @@ static void bind_fields(struct stmt *q, struct store_connection *c)
 int store_connection_insert(struct db *db, struct store_connection *c, struct err *e)
 {
     struct stmt q = stmt_get(db, "INSERT INTO connections (" COLUMNS ")"
-                                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     stmt_id(&q, &c->id);
     bind_fields(&q, c);
     return stmt_run(&q, NULL, e);
@@ -90,11 +92,11 @@ int store_connection_insert(struct db *db, struct store_connection *c, struct er
 int store_connection_update(struct db *db, struct store_connection *c, struct err *e)
 {
     int changed = 0;
-    struct stmt q =
-        stmt_get(db, "UPDATE connections SET name = ?, site_a_id = ?, site_b_id = ?, kind = ?,"
-                     " path = ?, underlay_family = ?, tunnels = ?, suites = ?, enabled = ?,"
-                     " liveness_interval_ms = ?, liveness_missed = ?, created_at = ?,"
-                     " updated_at = ?, revision = ? WHERE id = ?");
+    struct stmt q = stmt_get(
+        db, "UPDATE connections SET name = ?, site_a_id = ?, site_b_id = ?, kind = ?,"
+            " path = ?, underlay_family = ?, tunnels = ?, suites = ?, enabled = ?,"
+            " path_resiliency = ?, liveness_interval_ms = ?, liveness_missed = ?, created_at = ?,"
+            " updated_at = ?, revision = ? WHERE id = ?");
     bind_fields(&q, c);
     stmt_id(&q, &c->id);
     int rc = stmt_run(&q, &changed, e);

@@ -21,6 +21,7 @@ struct store_connection {
     uint8_t suites[CONNECTION_SUITES_MAX]; /* enum esp_suite_id in order of preference */
     size_t n_suites;
     bool enabled;
+    bool path_resiliency; /* never a link of one tunnel */
     uint32_t liveness_interval_ms;
     unsigned liveness_missed;
     struct store_common common;

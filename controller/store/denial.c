@@ -7,7 +7,8 @@
 
 int store_denial_number(struct db *db, uint64_t *out, struct err *e)
 {
-    struct stmt q = stmt_get(db, "SELECT COALESCE(MAX(number), 0) FROM denials");
+    struct stmt q = stmt_get(db, "SELECT MAX(COALESCE((SELECT MAX(number) FROM denials), 0),"
+                                 " COALESCE((SELECT MAX(number) FROM ended_permissions), 0))");
     int rc = stmt_one(&q, "denial", e);
     if (rc)
         return rc;
@@ -184,6 +185,13 @@ int store_denial_prune(struct db *db, int64_t now, unsigned *removed, struct err
     if (rc)
         return rc;
     *removed = (unsigned)changed;
+    q = stmt_get(db, "DELETE FROM ended_permissions WHERE ends_at <= ?"
+                     " AND number < (SELECT MAX(number) FROM ended_permissions)");
+    stmt_int(&q, now - DENIAL_KEPT_S);
+    rc = stmt_run(&q, &changed, e);
+    if (rc)
+        return rc;
+    *removed += (unsigned)changed;
     q = stmt_get(db, "DELETE FROM denial_peers WHERE gateway_id NOT IN"
                      " (SELECT gateway_id FROM denials WHERE gateway_id NOT NULL)");
     rc = stmt_run(&q, NULL, e);

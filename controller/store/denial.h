@@ -33,9 +33,9 @@ int store_denial_unconfirmed(struct db *db, const struct hw_id *gateway_id, stru
  * (CA_RENEW_GRACE_S), and 30 days more, since clocks differ. */
 #define DENIAL_KEPT_S (210ll * 86400)
 
-/* Removes denials of certificates that ended that long before `now`, and of gateways that are
- * deleted and have no other ones. The rows of the newest number stay: it never falls. Agents learn
- * of it with the next number. */
+/* Removes denials of certificates that ended that long before `now`, of permissions whose date is
+ * that old, and of gateways that are deleted and have no other ones. The rows of the newest number
+ * stay: it never falls. Agents learn of it with the next number. */
 int store_denial_prune(struct db *db, int64_t now, unsigned *removed, struct err *e);
 
 #endif

@@ -18,6 +18,19 @@ static void test_rows(void)
     CU_ASSERT_PTR_NULL(esp_suite_by_name(NULL));
 }
 
+/* A permission's suites have names, and no row by which anything could be keyed. */
+static void test_weak(void)
+{
+    CU_ASSERT_EQUAL(esp_weak_by_name("none"), ESP_SUITE_NONE);
+    CU_ASSERT_EQUAL(esp_weak_by_name("aes-256-gmac"), ESP_SUITE_AES_256_GMAC);
+    CU_ASSERT_EQUAL(esp_weak_by_name("aes-256-gcm"), ESP_SUITE_NONE_SET);
+    CU_ASSERT_EQUAL(esp_weak_by_name(NULL), ESP_SUITE_NONE_SET);
+    CU_ASSERT_STRING_EQUAL(esp_weak_name(ESP_SUITE_NONE), "none");
+    CU_ASSERT_PTR_NULL(esp_weak_name(ESP_SUITE_AES_256_GCM));
+    CU_ASSERT_PTR_NULL(esp_suite_by_id(ESP_SUITE_NONE));
+    CU_ASSERT_PTR_NULL(esp_suite_by_name("none"));
+}
+
 /* The largest inner packet fits exactly: one byte more doesn't, whatever the padding. */
 static void test_inner_mtu_is_exact(void)
 {
@@ -42,7 +55,9 @@ static void test_inner_mtu_is_exact(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"rows", test_rows}, {"inner MTU is exact", test_inner_mtu_is_exact}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"rows", test_rows},
+                           {"weak", test_weak},
+                           {"inner MTU is exact", test_inner_mtu_is_exact},
+                           CU_TEST_INFO_NULL};
     return suite_run("esp_suite", tests);
 }

@@ -25,8 +25,9 @@ static const char good[] =
     "offset\":49,"
     "\"local\":\"10.1.0.1\",\"remote\":\"10.2.0.1\",\"remote_port_base\":4510,\"dial\":true,\"peer_"
     "dials\":false,"
-    "\"suites\":[\"aes-128-gcm\",\"aes-256-gcm\"],\"liveness\":{\"interval_ms\":1000,\"missed\":3}}"
-    ","
+    "\"suites\":[\"aes-128-gcm\",\"aes-256-gcm\"],\"liveness\":{\"interval_ms\":1000,\"missed\":3},"
+    "\"permission\":{\"id\":\"eeeeeeee-1111-4111-8111-111111111111\",\"suite\":\"none\","
+    "\"until\":1796515200}},"
     "{\"id\":\"c2c2c2c2-1111-4111-8111-111111111111\",\"connection_id\":null,\"kind\":\"bypass\","
     "\"peer_id\":\"33333333-3333-4333-8333-333333333333\",\"enabled\":false,\"tunnels\":1,\"port_"
     "offset\":0,"
@@ -63,6 +64,10 @@ static void test_decode(void)
     CU_ASSERT_EQUAL(c.links[0].port_offset, 49);
     CU_ASSERT_TRUE(c.links[0].dial);
     CU_ASSERT_FALSE(c.links[0].peer_dials);
+    CU_ASSERT_EQUAL(c.links[0].permission.suite, ESP_SUITE_NONE);
+    CU_ASSERT_EQUAL(c.links[0].permission.until, 1796515200);
+    CU_ASSERT_EQUAL(c.links[0].permission.id.b[0], 0xee);
+    CU_ASSERT_EQUAL(c.links[1].permission.suite, 0);
     CU_ASSERT_EQUAL(c.links[1].kind, LINK_BYPASS);
     CU_ASSERT_TRUE(id_is_zero(&c.links[1].connection_id));
     CU_ASSERT_EQUAL_FATAL(c.n_sources, 2);
@@ -157,6 +162,22 @@ static void test_links_refused(void)
     refused("\"enabled\":true", "\"enabled\":1", "links[0].enabled");
 }
 
+static void test_permission_refused(void)
+{
+    refused("\"missed\":3}}],", "\"missed\":3},\"permission\":null}],", "links[1].permission");
+    refused(
+        "\"missed\":3}}],",
+        "\"missed\":3},\"permission\":{\"id\":\"eeeeeeee-1111-4111-8111-111111111111\",\"suite\":"
+        "\"none\",\"until\":1796515200}}],",
+        "links[1]");
+    refused("\"suite\":\"none\"", "\"suite\":\"aes-256-gcm\"", "links[0].permission.suite");
+    refused("\"suite\":\"none\",", "", "links[0].permission.suite");
+    refused("\"until\":1796515200", "\"until\":0", "links[0].permission.until");
+    refused("\"until\":1796515200", "\"until\":1796515200,\"x\":1", "links[0].permission.x");
+    refused("\"id\":\"eeeeeeee-1111-4111-8111-111111111111\",\"suite\"",
+            "\"id\":\"00000000-0000-0000-0000-000000000000\",\"suite\"", "links[0].permission.id");
+}
+
 static void test_fib_refused(void)
 {
     refused("\"links\":[0,1]", "\"links\":[0,2]", "fib.sources[1].links[1]");
@@ -232,6 +253,7 @@ int main(void)
                            {"gateway refused", test_gateway_refused},
                            {"peers refused", test_peers_refused},
                            {"links refused", test_links_refused},
+                           {"permission refused", test_permission_refused},
                            {"fib refused", test_fib_refused},
                            {"too big", test_too_big},
                            {"large", test_large},

@@ -188,18 +188,28 @@ static void test_denials_body(void)
 {
     struct hw_id ids[] = {{{9}}, {{1}}, {{9}}};
     char serials[][X509_SERIAL_MAX] = {"ff", "0a", "0a"};
-    struct denials d = {.gateways = ids, .n_gateways = 3, .serials = serials, .n_serials = 3}, back;
+    struct hw_id permissions[] = {{{8}}, {{7}}, {{8}}};
+    struct denials back, d = {.gateways = ids,
+                              .n_gateways = 3,
+                              .serials = serials,
+                              .n_serials = 3,
+                              .permissions = permissions,
+                              .n_permissions = 3};
     size_t len;
     char *text = denials_encode(&d, &len);
-    CU_ASSERT_STRING_EQUAL(
-        text, "{\"gateway_ids\":[\"01000000-0000-0000-0000-000000000000\","
-              "\"09000000-0000-0000-0000-000000000000\"],\"serials\":[\"0a\",\"ff\"]}");
+    CU_ASSERT_STRING_EQUAL(text,
+                           "{\"gateway_ids\":[\"01000000-0000-0000-0000-000000000000\","
+                           "\"09000000-0000-0000-0000-000000000000\"],\"serials\":[\"0a\",\"ff\"],"
+                           "\"permission_ids\":[\"07000000-0000-0000-0000-000000000000\","
+                           "\"08000000-0000-0000-0000-000000000000\"]}");
     CU_ASSERT_EQUAL_FATAL(denials_decode(text, len, &back, &e), HW_OK);
     CU_ASSERT_TRUE(denials_has(&back, &(struct hw_id){{9}}, NULL));
     CU_ASSERT_TRUE(denials_has(&back, &other, "ff"));
     CU_ASSERT_TRUE(denials_has(&back, NULL, "0a"));
     CU_ASSERT_FALSE(denials_has(&back, &other, "0b"));
     CU_ASSERT_FALSE(denials_has(&back, NULL, NULL));
+    CU_ASSERT_EQUAL_FATAL(back.n_permissions, 2);
+    CU_ASSERT_EQUAL(back.permissions[1].b[0], 8);
     denials_done(&back);
     static const char *const bad[] = {
         "{\"gateway_ids\":[],\"serials\":[\"0A\"]}",
@@ -209,13 +219,16 @@ static void test_denials_body(void)
         "{\"gateway_ids\":[],\"serials\":[\"0a\",\"0a\"]}",
         "{\"gateway_ids\":[1],\"serials\":[]}",
         "{\"gateway_ids\":[]}",
+        "{\"gateway_ids\":[],\"serials\":[],\"permission_ids\":[\"7\"]}",
+        "{\"gateway_ids\":[],\"serials\":[],\"permission_ids\":null}",
         "{\"gateway_ids\":[],\"serials\":[],\"x\":1}",
         "{\"gateway_ids\":[],\"serials\":[\"000000000000000000000000000000000000000000\"]}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         CU_ASSERT_EQUAL(denials_decode(bad[i], strlen(bad[i]), &back, &e), HW_EINVAL);
     free(text);
-    CU_ASSERT_EQUAL(denials_decode("{\"gateway_ids\":[],\"serials\":[]}", 31, &back, &e), HW_OK);
+    static const char none[] = "{\"gateway_ids\":[],\"serials\":[]}";
+    CU_ASSERT_EQUAL(denials_decode(none, strlen(none), &back, &e), HW_OK);
     CU_ASSERT_FALSE(denials_has(&back, &other, "0a"));
     denials_done(&back);
 }

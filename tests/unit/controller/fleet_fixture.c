@@ -217,6 +217,19 @@ static void read_gateway(struct fixture *f, const struct json_at *at)
     g->port_base = (uint16_t)number_of(at, "port_base", HW_PORT_BASE_DEFAULT);
 }
 
+static void read_suites(struct topo_connection *c, const char *names)
+{
+    char copy[64];
+    (void)snprintf(copy, sizeof copy, "%s", names);
+    c->n_suites = 0;
+    for (char *save, *p = strtok_r(copy, " ", &save); p; p = strtok_r(NULL, " ", &save)) {
+        const struct esp_suite *s = esp_suite_by_name(p);
+        if (!s)
+            stop(p, NULL);
+        c->suite_order[c->n_suites++] = s->id;
+    }
+}
+
 static void read_connection(struct fixture *f, const struct json_at *at)
 {
     size_t i =
@@ -230,6 +243,12 @@ static void read_connection(struct fixture *f, const struct json_at *at)
     c->underlay_family = number_of(at, "family", 0);
     c->tunnels = number_of(at, "tunnels", 0);
     c->enabled = flag_of(at, "enabled", true);
+    read_suites(c, text_of(at, "suites", "aes-256-gcm"));
+    c->permission.suite = (uint8_t)esp_weak_by_name(text_of(at, "permission", ""));
+    if (c->permission.suite) {
+        c->permission.id = fixture_id("perm", (unsigned)i + 1);
+        c->permission.until = 1800000000;
+    }
 }
 
 static void read_all(struct fixture *f, const struct json_at *root, const char *key,

@@ -1,8 +1,10 @@
+#include "common/esp_suite.h"
 #include "controller/ca/ca.h"
 #include "controller/push/hub.h"
 #include "controller/push/publish.h"
 #include "controller/store/denial.h"
 #include "controller/store/domain.h"
+#include "controller/store/encryption_permission.h"
 #include "controller/store/link.h"
 #include "controller/store/signed.h"
 #include "tests/unit/controller/store_fixture.h"
@@ -142,6 +144,100 @@ static void test_links_go_with_their_cause(void)
     store_fixture_done(&f);
 }
 
+/* Gives a permission for a-t until `ends_at`, with all its guards. */
+static struct store_permission permit(struct store_fixture *f, struct db *db, uint8_t id,
+                                      int64_t ends_at)
+{
+    struct store_permission p = {.id = {{id}},
+                                 .connection_id = f->connections[0].id,
+                                 .suite = ESP_SUITE_NONE,
+                                 .reason = "bulk copy in the vault",
+                                 .ends_at = ends_at,
+                                 .created_name = "hwa1.test"};
+    for (unsigned i = 0; i < 3; i++) {
+        f->sites[i].trusted_underlay = true;
+        CU_ASSERT_EQUAL(store_site_update(db, &f->sites[i], NULL), 0);
+    }
+    f->connections[0].path_resiliency = true;
+    CU_ASSERT_EQUAL(store_connection_update(db, &f->connections[0], NULL), 0);
+    CU_ASSERT_EQUAL(store_permission_put(db, &p, NULL), 0);
+    return p;
+}
+
+/* Whether a permission of this id stands, or is denied to the agents. */
+static void expect_permission(struct store_fixture *f, const struct hw_id *id, bool stands)
+{
+    char text[ID_TEXT_MAX];
+    struct store_permission got;
+    struct store_signed doc;
+    struct db *db;
+    CU_ASSERT_EQUAL_FATAL(store_read(f->app.store, &db, NULL), 0);
+    int rc = store_permission_get(db, &f->connections[0].id, &got, NULL);
+    CU_ASSERT_EQUAL(rc == 0 && id_equal(&got.id, id), stands);
+    CU_ASSERT_EQUAL_FATAL(store_config_get(db, &f->gateways[0].id, &doc, NULL), 0);
+    CU_ASSERT_EQUAL(strstr(doc.body, id_text(id, text)) != NULL, stands);
+    store_signed_done(&doc);
+    bool denied = false;
+    if (store_denials_doc_get(db, &doc, NULL) == 0) {
+        denied = strstr(doc.body, text) != NULL;
+        store_signed_done(&doc);
+    }
+    CU_ASSERT_EQUAL(denied, !stands);
+    store_read_end(db);
+}
+
+/* Each write that takes a condition away ends the permission with it, and so does its date. */
+static void test_permission_ends(void)
+{
+    struct store_fixture f;
+    store_fixture_init(&f);
+    CU_ASSERT_EQUAL(publish(&f, NULL, PUBLISH_OPERATOR), 3);
+    struct db *db = store_fixture_begin(&f, STORE_CHANGE);
+    int64_t now = store_now(db);
+    struct store_permission p = permit(&f, db, 1, now + 3600);
+    CU_ASSERT_EQUAL(publish(&f, db, PUBLISH_OPERATOR), 2);
+    expect_permission(&f, &p.id, true);
+    CU_ASSERT_EQUAL(publish(&f, NULL, PUBLISH_AGENT), 0);
+    expect_permission(&f, &p.id, true);
+
+    db = store_fixture_begin(&f, STORE_CHANGE);
+    f.sites[1].trusted_underlay = false;
+    CU_ASSERT_EQUAL(store_site_update(db, &f.sites[1], NULL), 0);
+    CU_ASSERT_EQUAL(publish(&f, db, PUBLISH_OPERATOR), 2);
+    expect_permission(&f, &p.id, false);
+
+    db = store_fixture_begin(&f, STORE_CHANGE);
+    p = permit(&f, db, 2, now + 3600);
+    CU_ASSERT_EQUAL(publish(&f, db, PUBLISH_OPERATOR), 2);
+    expect_permission(&f, &p.id, true);
+    db = store_fixture_begin(&f, STORE_CHANGE);
+    f.connections[0].path_resiliency = false;
+    CU_ASSERT_EQUAL(store_connection_update(db, &f.connections[0], NULL), 0);
+    CU_ASSERT_EQUAL(publish(&f, db, PUBLISH_OPERATOR), 2);
+    expect_permission(&f, &p.id, false);
+
+    db = store_fixture_begin(&f, STORE_CHANGE);
+    p = permit(&f, db, 3, now);
+    CU_ASSERT_EQUAL(publish(&f, db, PUBLISH_AGENT), 0);
+    expect_permission(&f, &p.id, false);
+
+    db = store_fixture_begin(&f, STORE_CHANGE);
+    p = permit(&f, db, 4, now + 3600);
+    struct store_permission next = permit(&f, db, 5, now + 7200);
+    CU_ASSERT_EQUAL(publish(&f, db, PUBLISH_OPERATOR), 2);
+    expect_permission(&f, &p.id, false);
+    expect_permission(&f, &next.id, true);
+    db = store_fixture_begin(&f, STORE_CHANGE);
+    int64_t end = 0;
+    unsigned removed = 0;
+    CU_ASSERT_EQUAL(store_permission_next_end(db, &end, NULL), 0);
+    CU_ASSERT_EQUAL(end, now + 7200);
+    CU_ASSERT_EQUAL(store_denial_prune(db, now + 2 * DENIAL_KEPT_S, &removed, NULL), 0);
+    CU_ASSERT_EQUAL(removed, 3); /* the newest number stays */
+    store_rollback(db);
+    store_fixture_done(&f);
+}
+
 static void test_domains_keep_their_numbers(void)
 {
     struct store_fixture f;
@@ -230,6 +326,7 @@ int main(void)
                            {"revocation", test_links_go_with_their_cause},
                            {"domains keep their numbers", test_domains_keep_their_numbers},
                            {"the signer's renewal", test_signer_renewed},
+                           {"a permission ends", test_permission_ends},
                            {"a restored store", test_hold},
                            CU_TEST_INFO_NULL};
     return suite_run("publish", tests);
