@@ -64,9 +64,11 @@ struct verb {
     const char *required;         /* names of flags, separated by spaces; or NULL */
     const char *operands;         /* "FROM TO" of ARG_WORDS */
     const struct column *columns; /* instead of the noun's; or NULL */
-    bool confirm;                 /* asks before it */
-    bool csv;                     /* knows -o csv */
-    bool offline;                 /* talks to nobody */
+    /* Makes of a file's body what the API takes; NULL: it is sent as it is. */
+    int (*shape)(struct cli *c, char **body);
+    bool confirm; /* asks before it */
+    bool csv;     /* knows -o csv */
+    bool offline; /* talks to nobody */
     /* Instead of the one request that the rows above describe. */
     int (*run)(struct cli *c, const struct noun *n, const struct verb *v, struct args *a);
 };

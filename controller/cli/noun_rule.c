@@ -1,4 +1,6 @@
 #include "controller/cli/nouns.h"
+#include <stdlib.h>
+#include <string.h>
 
 static const char *const actions[] = {"allow", "deny", NULL};
 
@@ -65,6 +67,61 @@ static const struct column columns[] = {
     COLUMNS_END,
 };
 
+/* The ruleset is what comes back. */
+static const struct column replaced_columns[] = {
+    COLUMN("RULESET", "name", TEXT),
+    COLUMN("RULES", "rules_total", TEXT),
+    COLUMN_TALLY("GATEWAYS", "gateways", "state"),
+    COLUMNS_END,
+};
+
+/* A member that is told of a rule, but is no part of it. */
+static bool is_told(const char *member)
+{
+    static const char *const told[] = {"ruleset_id", "position",   "counters",
+                                       "created_at", "updated_at", "revision"};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (strcmp(told[i], member) == 0)
+            return true;
+    return false;
+}
+
+static int put_member(void *arg, const struct json_at *member, struct err *e)
+{
+    (void)e;
+    if (!is_told(member->key))
+        json_put_raw(arg, member->key, json_text(member));
+    return HW_OK;
+}
+
+/* What `rule list -o json` prints is an array of rules with what is told of them; it goes back as
+ * it is, edited or not. */
+static int shape_rules(struct cli *c, char **body)
+{
+    struct json_writer w;
+    struct json_object *doc = NULL;
+    if (json_parse(*body, strlen(*body), SIZE_MAX, &doc, NULL))
+        return cli_no_memory(c);
+    const struct json_at rules = json_root(doc);
+    if (json_kind(&rules) != JSON_KIND_ARRAY) {
+        json_free(doc);
+        return CLI_OK;
+    }
+    json_writer_init(&w);
+    json_open_array(&w, "rules");
+    for (size_t i = 0; i < json_length(&rules); i++) {
+        struct json_at rule = json_element(&rules, i);
+        json_open_object(&w, NULL);
+        (void)json_each_member(&rule, put_member, &w, NULL);
+        json_close(&w);
+    }
+    json_close(&w);
+    json_free(doc);
+    free(*body);
+    *body = json_finish(&w, NULL);
+    return *body ? CLI_OK : cli_no_memory(c);
+}
+
 /* All need --ruleset beside what they are about. */
 static const struct verb verbs[] = {
     {.name = "list",
@@ -106,6 +163,16 @@ static const struct verb verbs[] = {
      .method = "PATCH",
      .flags = move_flags,
      .required = "ruleset position"},
+    {.name = "replace",
+     .summary =
+         "Replaces all rules by those of a file, such as `rule list -o json` printed, at once",
+     .example = "rule replace --ruleset branch-edge --file rules.json",
+     .shows = SHOWS_ROW,
+     .method = "PUT",
+     .flags = which,
+     .required = "ruleset file",
+     .columns = replaced_columns,
+     .shape = shape_rules},
     {.name = "delete",
      .summary = "Deletes a rule",
      .example = "rule delete web-in --ruleset branch-edge --yes",

@@ -108,8 +108,11 @@ bool nouns_takes_body(const struct verb *v)
 
 bool nouns_guards(const struct verb *v)
 {
-    return v->method && v->arg == ARG_OBJECT && !v->run &&
-           (strcmp(v->method, "PATCH") == 0 || strcmp(v->method, "DELETE") == 0);
+    if (!v->method || v->run)
+        return false;
+    return strcmp(v->method, "PUT") == 0 ||
+           (v->arg == ARG_OBJECT &&
+            (strcmp(v->method, "PATCH") == 0 || strcmp(v->method, "DELETE") == 0));
 }
 
 /* Whether a member's name has `word` as words of its own before its end "_id". */

@@ -24,7 +24,8 @@ const struct flag *nouns_flag_at(const struct verb *v, size_t i);
 bool nouns_requires(const struct verb *v, const struct flag *f);
 /* The verb takes a body. */
 bool nouns_takes_body(const struct verb *v);
-/* The verb changes or deletes one object, and only if it still is what was read of it. */
+/* The verb changes, replaces or deletes one object or list, and only if it still is what was read
+ * of it. */
 bool nouns_guards(const struct verb *v);
 /* The noun whose id stands in a member of this name; NULL: none. */
 const struct noun *nouns_of_member(const char *member);

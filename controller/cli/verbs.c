@@ -117,6 +117,8 @@ static int add_members(struct cli *c, const struct verb *v, const struct args *a
     if (strcmp(v->method, "GET") == 0)
         return body_query(c, a, path);
     int rc = body_make(c, a, v->flags, body);
+    if (!rc && *body && v->shape)
+        rc = v->shape(c, body);
     /* Every member of a body may be absent. */
     if (!rc && !*body && nouns_takes_body(v))
         *body = strdup("{}");
@@ -149,12 +151,18 @@ static int read_etag(struct cli *c, const struct verb *v, const struct args *a, 
 {
     struct api_reply now = {0};
     const char *wanted = args_value(a, "if-match");
+    char *object;
     out[0] = '\0';
     if (wanted)
         return take_etag(c, wanted, out);
     if (!nouns_guards(v) || args_value(a, "force"))
         return CLI_OK;
-    int rc = api_call(c, "GET", path, NULL, &now);
+    /* A list has the tag of the object that it lies in. */
+    int len = v->arg == ARG_OBJECT ? (int)strlen(path) : (int)(strrchr(path, '/') - path);
+    if (asprintf(&object, "%.*s", len, path) < 0)
+        return cli_no_memory(c);
+    int rc = api_call(c, "GET", object, NULL, &now);
+    free(object);
     memcpy(out, now.etag, API_ETAG_MAX);
     api_reply_done(&now);
     return rc;
