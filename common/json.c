@@ -225,6 +225,18 @@ int json_get_array(const struct json_at *at, const char *key, size_t max, struct
     return rc;
 }
 
+int json_get_room(const struct json_at *at, const char *key, size_t max, size_t size,
+                  struct json_at *out, void *room, size_t *n, struct err *e)
+{
+    int rc = json_get_array(at, key, max, out, n, e);
+    void *made = rc || *n == 0 ? NULL : calloc(*n, size);
+    if (!rc && *n > 0 && !made)
+        rc = err_set(e, HW_ENOMEM, "out of memory");
+    if (!rc)
+        memcpy(room, &made, sizeof made);
+    return rc;
+}
+
 int json_as_array(const struct json_at *at, size_t max, size_t *n, struct err *e)
 {
     if (!json_object_is_type(at->value, json_type_array))

@@ -71,6 +71,10 @@ int json_get_object(const struct json_at *at, const char *key, struct json_at *o
 /* An array of at most `max` elements. */
 int json_get_array(const struct json_at *at, const char *key, size_t max, struct json_at *out,
                    size_t *n, struct err *e);
+/* The same with zeroed memory for its elements, `size` bytes each: *(T **)room, to free; NULL for
+ * an empty array. */
+int json_get_room(const struct json_at *at, const char *key, size_t max, size_t size,
+                  struct json_at *out, void *room, size_t *n, struct err *e);
 /* Elements of an array; 0 for anything else. */
 size_t json_length(const struct json_at *array);
 /* The value as text, without white space, to free; NULL when out of memory. */

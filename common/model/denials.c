@@ -48,12 +48,9 @@ static int get_ids(const struct json_at *top, const char *key, struct hw_id **id
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(top, key, DENIALS_ENTRIES_MAX, &a, &n, e);
+    int rc = json_get_room(top, key, DENIALS_ENTRIES_MAX, sizeof **ids, &a, ids, &n, e);
     if (rc || n == 0)
         return rc;
-    *ids = calloc(n, sizeof **ids);
-    if (!*ids)
-        return err_set(e, HW_ENOMEM, "out of memory");
     *n_ids = n;
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
@@ -68,12 +65,10 @@ static int get_serials(const struct json_at *top, struct denials *d, struct err 
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(top, "serials", DENIALS_ENTRIES_MAX, &a, &n, e);
+    int rc = json_get_room(top, "serials", DENIALS_ENTRIES_MAX, sizeof *d->serials, &a, &d->serials,
+                           &n, e);
     if (rc || n == 0)
         return rc;
-    d->serials = calloc(n, sizeof *d->serials);
-    if (!d->serials)
-        return err_set(e, HW_ENOMEM, "out of memory");
     d->n_serials = n;
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);

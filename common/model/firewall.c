@@ -97,12 +97,10 @@ static int get_prefixes(const struct json_at *at, const char *key, size_t max,
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(at, key, max, &a, &n, e);
+    struct prefix *p = NULL;
+    int rc = json_get_room(at, key, max, sizeof *p, &a, &p, &n, e);
     if (rc || n == 0)
         return rc;
-    struct prefix *p = calloc(n, sizeof *p);
-    if (!p)
-        return err_set(e, HW_ENOMEM, "out of memory");
     *prefixes = p;
     *n_prefixes = n;
     for (size_t i = 0; i < n && !rc; i++) {
@@ -120,12 +118,10 @@ static int get_groups_of(const struct json_at *at, const char *key, size_t n_gro
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(at, key, FIREWALL_SIDE_GROUPS_MAX, &a, &n, e);
+    int rc =
+        json_get_room(at, key, FIREWALL_SIDE_GROUPS_MAX, sizeof *s->groups, &a, &s->groups, &n, e);
     if (rc || n == 0)
         return rc;
-    s->groups = calloc(n, sizeof *s->groups);
-    if (!s->groups)
-        return err_set(e, HW_ENOMEM, "out of memory");
     s->n_groups = n;
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
@@ -206,12 +202,10 @@ static int get_groups(const struct json_at *at, struct firewall *f, struct err *
     static const char *const members[] = {"id", "prefixes", NULL};
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(at, "groups", FIREWALL_GROUPS_MAX, &a, &n, e);
+    int rc =
+        json_get_room(at, "groups", FIREWALL_GROUPS_MAX, sizeof *f->groups, &a, &f->groups, &n, e);
     if (rc || n == 0)
         return rc;
-    f->groups = calloc(n, sizeof *f->groups);
-    if (!f->groups)
-        return err_set(e, HW_ENOMEM, "out of memory");
     f->n_groups = n;
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
@@ -253,12 +247,9 @@ static int get_rules(const struct json_at *at, struct firewall *f, struct err *e
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(at, "rules", FIREWALL_RULES_MAX, &a, &n, e);
+    int rc = json_get_room(at, "rules", FIREWALL_RULES_MAX, sizeof *f->rules, &a, &f->rules, &n, e);
     if (rc || n == 0)
         return rc;
-    f->rules = calloc(n, sizeof *f->rules);
-    if (!f->rules)
-        return err_set(e, HW_ENOMEM, "out of memory");
     f->n_rules = n;
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
@@ -400,12 +391,10 @@ static int get_rule_counts(const struct json_at *at, struct firewall_report *r, 
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(at, "rules", FIREWALL_REPORT_RULES_MAX, &a, &n, e);
+    int rc = json_get_room(at, "rules", FIREWALL_REPORT_RULES_MAX, sizeof *r->rules, &a, &r->rules,
+                           &n, e);
     if (rc || n == 0)
         return rc;
-    r->rules = calloc(n, sizeof *r->rules);
-    if (!r->rules)
-        return err_set(e, HW_ENOMEM, "out of memory");
     r->n_rules = n;
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i), id = json_element(&v, 0);

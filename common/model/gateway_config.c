@@ -283,12 +283,10 @@ static int get_site_prefixes(const struct json_at *top, struct gateway_config *c
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(top, "site_prefixes", HW_SITE_CIDRS_MAX, &a, &n, e);
+    int rc = json_get_room(top, "site_prefixes", HW_SITE_CIDRS_MAX, sizeof *c->site_prefixes, &a,
+                           &c->site_prefixes, &n, e);
     if (rc || n == 0)
         return rc;
-    c->site_prefixes = calloc(n, sizeof *c->site_prefixes);
-    if (!c->site_prefixes)
-        return err_set(e, HW_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
         rc = json_as_prefix(&v, &c->site_prefixes[i], e);
@@ -342,12 +340,9 @@ static int get_peers(const struct json_at *top, struct gateway_config *c, struct
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(top, "peers", HW_LINKS_MAX, &a, &n, e);
+    int rc = json_get_room(top, "peers", HW_LINKS_MAX, sizeof *c->peers, &a, &c->peers, &n, e);
     if (rc || n == 0)
         return rc;
-    c->peers = calloc(n, sizeof *c->peers);
-    if (!c->peers)
-        return err_set(e, HW_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
         rc = get_peer(&v, c, &c->peers[i], e);
@@ -462,12 +457,9 @@ static int get_links(const struct json_at *top, struct gateway_config *c, struct
 {
     struct json_at a;
     size_t n = 0, tunnels = 0;
-    int rc = json_get_array(top, "links", HW_LINKS_MAX, &a, &n, e);
+    int rc = json_get_room(top, "links", HW_LINKS_MAX, sizeof *c->links, &a, &c->links, &n, e);
     if (rc || n == 0)
         return rc;
-    c->links = calloc(n, sizeof *c->links);
-    if (!c->links)
-        return err_set(e, HW_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
         rc = get_link(&v, c, &c->links[i], e);
@@ -489,12 +481,10 @@ static int get_source(const struct json_at *at, const struct gateway_config *c,
     rc = rc ? rc : json_get_prefix(at, "prefix", &s->prefix, e);
     rc = rc ? rc : json_get_u32(at, "domain", 0, HW_DOMAINS_MAX - 1, &s->domain, e);
     rc = rc ? rc : json_get_bool(at, "local", &s->local, e);
-    rc = rc ? rc : json_get_array(at, "links", SOURCE_LINKS_MAX, &a, &n, e);
+    rc = rc ? rc
+            : json_get_room(at, "links", SOURCE_LINKS_MAX, sizeof *s->links, &a, &s->links, &n, e);
     if (rc || n == 0)
         return rc;
-    s->links = calloc(n, sizeof *s->links);
-    if (!s->links)
-        return err_set(e, HW_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
         uint64_t index = 0;
@@ -514,12 +504,10 @@ static int get_sources(const struct json_at *fib, struct gateway_config *c, stru
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(fib, "sources", HW_FIB_SOURCES_MAX, &a, &n, e);
+    int rc = json_get_room(fib, "sources", HW_FIB_SOURCES_MAX, sizeof *c->sources, &a, &c->sources,
+                           &n, e);
     if (rc || n == 0)
         return rc;
-    c->sources = calloc(n, sizeof *c->sources);
-    if (!c->sources)
-        return err_set(e, HW_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
         c->n_sources = i + 1;
@@ -554,12 +542,10 @@ static int get_routes(const struct json_at *fib, struct gateway_config *c, struc
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(fib, "routes", HW_FIB_ROUTES_MAX, &a, &n, e);
+    int rc =
+        json_get_room(fib, "routes", HW_FIB_ROUTES_MAX, sizeof *c->routes, &a, &c->routes, &n, e);
     if (rc || n == 0)
         return rc;
-    c->routes = calloc(n, sizeof *c->routes);
-    if (!c->routes)
-        return err_set(e, HW_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
         rc = get_route(&v, c, &c->routes[i], e);
@@ -636,12 +622,9 @@ static int get_sets(const struct json_at *fib, struct gateway_config *c, struct 
     static const char *const members[] = {"members", "buckets", NULL};
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(fib, "sets", HW_FIB_SETS_MAX, &a, &n, e);
+    int rc = json_get_room(fib, "sets", HW_FIB_SETS_MAX, sizeof *c->sets, &a, &c->sets, &n, e);
     if (rc || n == 0)
         return rc;
-    c->sets = calloc(n, sizeof *c->sets);
-    if (!c->sets)
-        return err_set(e, HW_ENOMEM, "out of memory");
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at v = json_element(&a, i);
         c->n_sets = i + 1;

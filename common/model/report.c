@@ -224,12 +224,11 @@ static int get_system(const struct json_at *top, struct report *r, struct err *e
     int rc = json_get_object(top, "system", &o, e);
     rc = rc ? rc : json_members(&o, members, e);
     rc = rc ? rc : json_get_bool(&o, "ip_forward", &r->ip_forward, e);
-    rc = rc ? rc : json_get_array(&o, "problems", REPORT_PROBLEMS_MAX, &a, &n, e);
+    rc = rc ? rc
+            : json_get_room(&o, "problems", REPORT_PROBLEMS_MAX, sizeof *r->problems, &a,
+                            &r->problems, &n, e);
     if (rc || n == 0)
         return rc;
-    r->problems = calloc(n, sizeof *r->problems);
-    if (!r->problems)
-        return err_set(e, HW_ENOMEM, "out of memory");
     r->n_problems = n;
     for (size_t i = 0; !rc && i < n; i++) {
         struct json_at v = json_element(&a, i);

@@ -146,12 +146,10 @@ static int get_tunnels(const struct json_at *at, struct report_link *l, struct e
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(at, "tunnels", HW_TUNNELS_PER_LINK_MAX, &a, &n, e);
+    int rc = json_get_room(at, "tunnels", HW_TUNNELS_PER_LINK_MAX, sizeof *l->tunnels, &a,
+                           &l->tunnels, &n, e);
     if (rc || n == 0)
         return rc;
-    l->tunnels = calloc(n, sizeof *l->tunnels);
-    if (!l->tunnels)
-        return err_set(e, HW_ENOMEM, "out of memory");
     l->n_tunnels = n;
     for (size_t i = 0; !rc && i < n; i++) {
         struct json_at v = json_element(&a, i);
@@ -256,12 +254,9 @@ int report_get_links(const struct json_at *top, struct report *r, struct err *e)
 {
     struct json_at a;
     size_t n = 0;
-    int rc = json_get_array(top, "links", HW_LINKS_MAX, &a, &n, e);
+    int rc = json_get_room(top, "links", HW_LINKS_MAX, sizeof *r->links, &a, &r->links, &n, e);
     if (rc || n == 0)
         return rc;
-    r->links = calloc(n, sizeof *r->links);
-    if (!r->links)
-        return err_set(e, HW_ENOMEM, "out of memory");
     r->n_links = n;
     for (size_t i = 0; !rc && i < n; i++) {
         struct json_at v = json_element(&a, i);

@@ -99,13 +99,18 @@ static uint8_t worse_tunnel(uint8_t a, uint8_t b)
 
 /* ---- records ---- */
 
-/* The array with room for one more element than the n that it has; NULL when out of memory, and
- * then the old one stands. */
-static void *room(void *a, size_t n, size_t size)
+/* Gives *(T **)array room for one more element than the n that it has. False: out of memory, and
+ * the old one stands. */
+static bool room(void *array, size_t n, size_t size)
 {
+    void *a;
     if (n & (n - 1)) /* was made at the last power of two */
-        return a;
-    return realloc(a, (n ? 2 * n : 1) * size);
+        return true;
+    memcpy(&a, array, sizeof a);
+    a = realloc(a, (n ? 2 * n : 1) * size);
+    if (a)
+        memcpy(array, &a, sizeof a);
+    return a != NULL;
 }
 
 static void add_gateway(struct rollup *u, const struct pack_row *r, double ms)
@@ -132,11 +137,8 @@ static int take_link(struct rollup *u, const struct pack_link *l)
             return (int)i;
     if (u->row.n_links == HW_LINKS_MAX)
         return HW_LINKS_MAX;
-    struct pack_link *links = room(u->row.links, u->row.n_links, sizeof *links);
-    u->row.links = links ? links : u->row.links;
-    struct rollup_link *beside = room(u->links, u->row.n_links, sizeof *beside);
-    u->links = beside ? beside : u->links;
-    if (!links || !beside)
+    if (!room(&u->row.links, u->row.n_links, sizeof *u->row.links) ||
+        !room(&u->links, u->row.n_links, sizeof *u->links))
         return -1;
     struct pack_link *to = &u->row.links[u->row.n_links];
     *to = (struct pack_link){
@@ -169,11 +171,8 @@ static int take_tunnel(struct rollup *u, uint16_t link, const struct pack_tunnel
             return (int)i;
     if (u->row.n_tunnels == HW_TUNNELS_MAX)
         return HW_TUNNELS_MAX;
-    struct pack_tunnel *tunnels = room(u->row.tunnels, u->row.n_tunnels, sizeof *tunnels);
-    u->row.tunnels = tunnels ? tunnels : u->row.tunnels;
-    struct rollup_tunnel *beside = room(u->tunnels, u->row.n_tunnels, sizeof *beside);
-    u->tunnels = beside ? beside : u->tunnels;
-    if (!tunnels || !beside)
+    if (!room(&u->row.tunnels, u->row.n_tunnels, sizeof *u->row.tunnels) ||
+        !room(&u->tunnels, u->row.n_tunnels, sizeof *u->tunnels))
         return -1;
     struct pack_tunnel *to = &u->row.tunnels[u->row.n_tunnels];
     *to = (struct pack_tunnel){.link = link, .number = t->number, .state = t->state, .mtu = t->mtu};
