@@ -543,7 +543,7 @@ uint32_t config_apply_link_mtu(const struct config_apply *a, const struct hw_id 
 void config_apply_firewall_report(struct config_apply *a, struct firewall_report *r)
 {
     struct err e = {0};
-    int rc = firewall_table_look(a->firewall, &e);
+    int rc = firewall_table_look(a->firewall, evloop_now(a->p.loop), &e);
     if (rc == HW_ENOTFOUND) {
         log_warn("firewall: somebody took the table away");
         stored_config_unref(a->filtered);

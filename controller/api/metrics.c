@@ -1,5 +1,6 @@
 #include "common/strbuf.h"
 #include "controller/api/api.h"
+#include "controller/api/metrics_firewall.h"
 #include "controller/api/metrics_fleet.h"
 #include "controller/app.h"
 #include "controller/http/server.h"
@@ -58,6 +59,7 @@ int metrics_get(struct app *app, struct http_request *req, struct http_response 
         return rc;
     uint64_t revision = store_revision(db);
     rc = metrics_put_fleet(&fleet, app, db, e);
+    rc = rc ? rc : metrics_put_firewall(&fleet, db, e);
     store_read_end(db);
     if (rc) {
         strbuf_done(&fleet);

@@ -7,7 +7,8 @@
 struct groups {
     struct store_address_group *rows; /* of the site, by id */
     size_t n_rows;
-    uint32_t *number; /* of a row among those used; UINT32_MAX: not used */
+    bool *used;       /* by a rule */
+    uint32_t *number; /* of a used row among those used */
 };
 
 static int cmp_group(const void *a, const void *b)
@@ -28,25 +29,16 @@ static int load_groups(struct db *db, const struct hw_id *site_id, struct groups
                                       &g->rows, &g->n_rows, e);
     if (rc)
         return rc;
+    g->used = calloc(g->n_rows + 1, sizeof *g->used);
     g->number = calloc(g->n_rows + 1, sizeof *g->number);
-    return g->number ? 0 : err_set(e, HW_ENOMEM, "out of memory");
+    return g->used && g->number ? 0 : err_set(e, HW_ENOMEM, "out of memory");
 }
 
 static void groups_done(struct groups *g)
 {
     store_address_group_free(g->rows, g->n_rows);
+    free(g->used);
     free(g->number);
-}
-
-static int mark_groups(struct groups *g, const struct match_side *s, struct err *e)
-{
-    for (size_t i = 0; i < s->n_groups; i++) {
-        const struct store_address_group *row = find_group(g, &s->groups[i]);
-        if (!row)
-            return err_set_field(e, HW_EINVAL, "group_ids", "the site has no such address group");
-        g->number[row - g->rows] = 1;
-    }
-    return 0;
 }
 
 /* Used groups in the order of their ids, so that indexes rise where ids do. */
@@ -56,10 +48,8 @@ static int take_groups(struct groups *g, struct firewall *f, struct err *e)
     if (!f->groups)
         return err_set(e, HW_ENOMEM, "out of memory");
     for (size_t i = 0; i < g->n_rows; i++) {
-        if (!g->number[i]) {
-            g->number[i] = UINT32_MAX;
+        if (!g->used[i])
             continue;
-        }
         struct store_address_group *row = &g->rows[i];
         g->number[i] = (uint32_t)f->n_groups;
         f->groups[f->n_groups++] = (struct firewall_group){
@@ -72,7 +62,8 @@ static int take_groups(struct groups *g, struct firewall *f, struct err *e)
                          FIREWALL_GROUPS_MAX);
 }
 
-static int take_side(const struct groups *g, const struct match_side *s, struct firewall_side *out,
+/* Its groups as places among the rows, until all rules have said which of them they use. */
+static int take_side(struct groups *g, const struct match_side *s, struct firewall_side *out,
                      struct err *e)
 {
     out->prefixes = calloc(s->n_prefixes + 1, sizeof *out->prefixes);
@@ -80,52 +71,59 @@ static int take_side(const struct groups *g, const struct match_side *s, struct 
     if (!out->prefixes || !out->groups)
         return err_set(e, HW_ENOMEM, "out of memory");
     out->n_prefixes = s->n_prefixes;
-    out->n_groups = s->n_groups;
     if (s->n_prefixes)
         memcpy(out->prefixes, s->prefixes, s->n_prefixes * sizeof *s->prefixes);
-    for (size_t i = 0; i < s->n_groups; i++)
-        out->groups[i] = g->number[find_group(g, &s->groups[i]) - g->rows];
+    for (size_t i = 0; i < s->n_groups; i++) {
+        const struct store_address_group *row = find_group(g, &s->groups[i]);
+        if (!row)
+            return err_set_field(e, HW_EINVAL, "group_ids", "the site has no such address group");
+        g->used[row - g->rows] = true;
+        out->groups[out->n_groups++] = (uint32_t)(row - g->rows);
+    }
     return 0;
 }
 
-static int take_rule(const struct groups *g, const struct store_rule *r, const struct rule_match *m,
-                     struct firewall_rule *out, struct err *e)
+static int take_rule(struct groups *g, const struct store_rule *r, struct firewall_rule *out,
+                     struct err *e)
 {
+    struct rule_match m;
+    int rc = rule_match_parse(r->match, &m, e);
+    if (rc)
+        return rc;
     *out = (struct firewall_rule){
         .id = r->id,
         .allow = r->allow,
         .log = r->log,
-        .protocol = m->protocol,
-        .n_source_ports = m->n_source_ports,
-        .n_destination_ports = m->n_destination_ports,
+        .protocol = m.protocol,
+        .n_source_ports = m.n_source_ports,
+        .n_destination_ports = m.n_destination_ports,
     };
-    memcpy(out->source_ports, m->source_ports, sizeof out->source_ports);
-    memcpy(out->destination_ports, m->destination_ports, sizeof out->destination_ports);
-    int rc = take_side(g, &m->source, &out->source, e);
-    return rc ? rc : take_side(g, &m->destination, &out->destination, e);
+    memcpy(out->source_ports, m.source_ports, sizeof out->source_ports);
+    memcpy(out->destination_ports, m.destination_ports, sizeof out->destination_ports);
+    rc = take_side(g, &m.source, &out->source, e);
+    return rc ? rc : take_side(g, &m.destination, &out->destination, e);
 }
 
-/* Twice over the rules: which groups they use says what the groups' indexes are. */
+static void number_groups(const struct groups *g, struct firewall_side *s)
+{
+    for (size_t i = 0; i < s->n_groups; i++)
+        s->groups[i] = g->number[s->groups[i]];
+}
+
 static int take_rules(struct groups *g, const struct store_rule *rules, size_t n,
                       struct firewall *f, size_t *index, struct err *e)
 {
-    struct rule_match m;
     int rc = 0;
-    for (size_t i = 0; i < n && !rc; i++) {
-        if (!rules[i].enabled)
-            continue;
-        rc = rule_match_parse(rules[i].match, &m, e);
-        rc = rc ? rc : mark_groups(g, &m.source, e);
-        rc = rc ? rc : mark_groups(g, &m.destination, e);
-    }
-    rc = rc ? rc : take_groups(g, f, e);
     for (size_t i = 0; i < n && !rc; i++) {
         if (index)
             index[i] = rules[i].enabled ? f->n_rules : SIZE_MAX;
-        if (!rules[i].enabled)
-            continue;
-        rc = rule_match_parse(rules[i].match, &m, e);
-        rc = rc ? rc : take_rule(g, &rules[i], &m, &f->rules[f->n_rules++], e);
+        if (rules[i].enabled)
+            rc = take_rule(g, &rules[i], &f->rules[f->n_rules++], e);
+    }
+    rc = rc ? rc : take_groups(g, f, e);
+    for (size_t i = 0; i < f->n_rules && !rc; i++) {
+        number_groups(g, &f->rules[i].source);
+        number_groups(g, &f->rules[i].destination);
     }
     return rc;
 }

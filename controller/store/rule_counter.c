@@ -1,5 +1,6 @@
 #include "controller/store/rule_counter.h"
 #include "controller/store/stmt.h"
+#include <stdlib.h>
 
 int store_rule_counter_get(struct db *db, const struct hw_id *id, const char *what,
                            struct store_rule_counter *out, struct err *e)
@@ -44,6 +45,56 @@ int store_rule_counter_add(struct db *db, const struct hw_id *id, const char *wh
     stmt_int(&q, clamp(now->bytes));
     stmt_int(&q, store_now(db));
     return stmt_run(&q, NULL, e);
+}
+
+static int count_series(struct db *db, uint64_t *all, struct err *e)
+{
+    struct stmt q =
+        stmt_get(db, "SELECT count(*) FROM rule_counters WHERE what IN ('rule', 'base')");
+    int rc = stmt_one(&q, "counters", e);
+    if (rc)
+        return rc;
+    *all = (uint64_t)col_int(&q);
+    stmt_end(&q);
+    return 0;
+}
+
+int store_rule_counter_series(struct db *db, size_t limit, struct store_rule_series **out,
+                              size_t *n, uint64_t *all, struct err *e)
+{
+    void *list = NULL;
+    size_t count = 0;
+    int rc = count_series(db, all, e);
+    if (rc)
+        return rc;
+    struct stmt q =
+        stmt_get(db, "SELECT g.name, coalesce(r.name, ''), coalesce(r.allow, s.base_allow),"
+                     " c.packets, c.bytes FROM rule_counters c"
+                     " JOIN gateways g ON g.id = c.gateway_id"
+                     " LEFT JOIN rules r ON r.id = c.rule_id"
+                     " LEFT JOIN rulesets s ON s.id = c.rule_id"
+                     " WHERE c.what IN ('rule', 'base') ORDER BY g.name, r.rank LIMIT ?");
+    stmt_int(&q, (int64_t)limit);
+    while ((rc = stmt_row(&q, e)) == 1) {
+        struct store_rule_series *s = rows_add(&list, &count, sizeof *s);
+        if (!s) {
+            rc = err_set(e, HW_ENOMEM, "out of memory");
+            break;
+        }
+        col_text(&q, s->gateway, sizeof s->gateway);
+        col_text(&q, s->rule, sizeof s->rule);
+        s->allow = col_int(&q) != 0;
+        s->packets = (uint64_t)col_int(&q);
+        s->bytes = (uint64_t)col_int(&q);
+    }
+    stmt_end(&q);
+    if (rc < 0) {
+        free(list);
+        return rc;
+    }
+    *out = list;
+    *n = count;
+    return 0;
 }
 
 int store_firewall_status_get(struct db *db, const struct hw_id *gateway,

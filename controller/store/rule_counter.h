@@ -13,6 +13,14 @@ struct store_rule_counter {
     int64_t observed_at; /* the oldest of the gateways' newest; 0: none has reported */
 };
 
+/* One rule, or a set's base policy, at one gateway. */
+struct store_rule_series {
+    char gateway[HW_NAME_MAX + 1];
+    char rule[HW_NAME_MAX + 1]; /* "": the base policy */
+    bool allow;
+    uint64_t packets, bytes;
+};
+
 struct store_firewall_status {
     struct hw_id ruleset_id;
     int64_t observed_at; /* 0: never; the rest is zero then */
@@ -29,6 +37,11 @@ int store_rule_counter_get(struct db *db, const struct hw_id *id, const char *wh
 int store_rule_counter_add(struct db *db, const struct hw_id *id, const char *what,
                            const struct hw_id *gateway, const struct firewall_count *now,
                            struct err *e);
+
+/* The first `limit` by gateway and place in the set, base policies first; *all: how many there are.
+ * *out is one malloc'ed array. */
+int store_rule_counter_series(struct db *db, size_t limit, struct store_rule_series **out,
+                              size_t *n, uint64_t *all, struct err *e);
 
 int store_firewall_status_get(struct db *db, const struct hw_id *gateway,
                               struct store_firewall_status *out, struct err *e);

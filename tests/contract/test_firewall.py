@@ -1,7 +1,9 @@
 """Rulesets, rules and address groups: what they say stands in the site's gateways' configs, what gateways report comes back,
 and rules that no packet could meet are refused. The answers are judged by the OpenAPI document."""
+import subprocess
 import uuid
 
+from controller import request
 from openapi import Document
 from test_agent_api import Base
 
@@ -183,6 +185,14 @@ class Firewall(Base):
         seen = self.api("GET", f"{self.path}/rules/{rule['id']}").json["counters"]
         self.assertEqual((seen["packets"], seen["bytes"]), (19, 1900))
         self.assertLess(seen["age_seconds"], 10)
+        text = request(self.controller.port, self.controller.web_context(), "GET", "/metrics", None,
+                       {"Authorization": f"Bearer {self.controller.token}"}).body.decode()
+        judged = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=30)
+        self.assertEqual((judged.returncode, judged.stderr), (0, ""), text)
+        for line in ('hits_total{gateway="gw-b1",rule="dns",action="allow"} 19', 'bytes_total{gateway="gw-b1",rule="dns",action="allow"} 1900',
+                     'hits_total{gateway="gw-b1",rule="(base)",action="deny"} 19', "series_left_out 0"):
+            self.assertIn(f"\nhawser_firewall_rule_{line}\n", text)
+        self.assertIn('\nhawser_conntrack_entries{gateway="gw-b1"} 7\n', text)
         ruleset = self.api("GET", self.path).json
         self.assertEqual((ruleset["counters"]["base"]["packets"], ruleset["counters"]["established"]["bytes"]), (19, 4))
         state, = ruleset["gateways"]

@@ -13,8 +13,9 @@ void firewall_table_free(struct firewall_table *t); /* the kernel's table stays 
  * it is that already, so that counters go on over restarts of the agent. After a failure the table
  * from before stands. */
 int firewall_table_apply(struct firewall_table *t, const struct firewall *f, struct err *e);
-/* Looks at the counters. HW_ENOTFOUND: somebody took the table away. */
-int firewall_table_look(struct firewall_table *t, struct err *e);
+/* Looks at the counters, unless the last look at so many is too short ago. HW_ENOTFOUND: somebody
+ * took the table away. */
+int firewall_table_look(struct firewall_table *t, uint64_t now, struct err *e);
 
 /* Fills the report's section; not present without a ruleset. */
 int firewall_table_report(struct firewall_table *t, struct firewall_report *r, struct err *e);
