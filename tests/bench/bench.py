@@ -1,4 +1,4 @@
-"""Benchmarks: `aead` (nanoseconds per packet) and `chain` (throughput of the lab's chain).
+"""Benchmarks: `aead` (nanoseconds per packet), `chain` (throughput of the lab's chain) and `rules` (cost of a firewall).
 
 Every result says where it was made: machine, kernel, commit, offload switches. Figures are medians; `spread` is
 (max - min) / median over the rounds.
@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "tests" / "lab"))
 import measure
 from expect import say
 from netns import LabError
+from rules import bench_rules
 
 MTUS = (1500, 9000)
 ROUNDS = 3
@@ -171,7 +172,7 @@ def bench_chain(revisions, strict_wire=False, mtus=MTUS):
     return result
 
 
-BENCHES = {"aead": bench_aead, "chain": bench_chain}
+BENCHES = {"aead": bench_aead, "chain": bench_chain, "rules": bench_rules}
 
 
 def parse():
@@ -184,6 +185,8 @@ def parse():
     args = parser.parse_args()
     if args.name != "list" and args.name not in BENCHES:
         parser.error(f"no benchmark {args.name}; there are: {' '.join(BENCHES)}")
+    if args.name == "rules" and args.against:
+        parser.error("rules are compared with each other, not with another commit")
     return args
 
 
