@@ -139,3 +139,54 @@ int node_get(const struct json_at *at, struct node *out, struct err *e)
         *out = n;
     return rc;
 }
+
+static void put_or_null(struct json_writer *w, const char *key, const char *s)
+{
+    json_put_str(w, key, s[0] ? s : NULL);
+}
+
+void node_cloud_put(struct json_writer *w, const struct node_cloud *c)
+{
+    if (!c->provider[0] && !c->region[0] && !c->size[0]) {
+        json_put_null(w, "cloud");
+        return;
+    }
+    json_open_object(w, "cloud");
+    put_or_null(w, "provider", c->provider);
+    put_or_null(w, "region", c->region);
+    put_or_null(w, "size", c->size);
+    json_close(w);
+}
+
+static int get_or_null(const struct json_at *at, const char *key, char out[HW_NAME_MAX + 1],
+                       struct err *e)
+{
+    struct json_at m;
+    int rc = json_member(at, key, &m, e);
+    return !rc && m.value ? json_as_text(&m, out, HW_NAME_MAX + 1, e) : rc;
+}
+
+int node_cloud_get(const struct json_at *at, struct node_cloud *out, struct err *e)
+{
+    static const char *const members[] = {"provider", "region", "size", NULL};
+    struct node_cloud c = {.provider = ""};
+    struct json_at o;
+    if (!json_has(at, "cloud")) {
+        *out = c;
+        return 0;
+    }
+    int rc = json_get_object(at, "cloud", &o, e);
+    rc = rc ? rc : json_members(&o, members, e);
+    rc = rc ? rc : get_or_null(&o, "provider", c.provider, e);
+    rc = rc ? rc : get_or_null(&o, "region", c.region, e);
+    rc = rc ? rc : get_or_null(&o, "size", c.size, e);
+    if (!rc)
+        *out = c;
+    return rc;
+}
+
+bool node_cloud_equal(const struct node_cloud *a, const struct node_cloud *b)
+{
+    return strcmp(a->provider, b->provider) == 0 && strcmp(a->region, b->region) == 0 &&
+           strcmp(a->size, b->size) == 0;
+}

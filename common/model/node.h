@@ -38,6 +38,13 @@ struct node_endpoint {
     bool reachable;
 };
 
+/* Where the machine says that it runs; "" is unknown. */
+struct node_cloud {
+    char provider[HW_NAME_MAX + 1];
+    char region[HW_NAME_MAX + 1];
+    char size[HW_NAME_MAX + 1]; /* instance size, as the provider calls it */
+};
+
 struct node {
     struct node_interface interfaces[HW_INTERFACES_MAX];
     size_t n_interfaces;
@@ -55,5 +62,10 @@ int node_get(const struct json_at *at, struct node *out, struct err *e);
 int node_endpoint_get(const struct json_at *at, struct node_endpoint *out, struct err *e);
 void node_endpoint_put(struct json_writer *w, const struct node_endpoint *p);
 void node_interface_put(struct json_writer *w, const struct node_interface *i);
+/* The member "cloud": an object, or null when nothing is known. */
+void node_cloud_put(struct json_writer *w, const struct node_cloud *c);
+/* A missing member is null. */
+int node_cloud_get(const struct json_at *at, struct node_cloud *out, struct err *e);
+bool node_cloud_equal(const struct node_cloud *a, const struct node_cloud *b);
 
 #endif

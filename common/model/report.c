@@ -94,6 +94,8 @@ char *report_encode(const struct report *r, size_t *len)
     json_close(&w);
     json_put_uint(&w, "denials_revision", r->denials_revision);
     node_put(&w, &r->node);
+    if (r->cloud.provider[0])
+        node_cloud_put(&w, &r->cloud);
     report_put_dataplane(&w, &r->dataplane);
     json_put_double(&w, "interval_seconds", r->interval_seconds);
     json_put_uint(&w, "samples", r->samples);
@@ -239,11 +241,27 @@ static int get_system(const struct json_at *top, struct report *r, struct err *e
 
 static int decode_top(const struct json_at *top, struct report *r, struct err *e)
 {
-    static const char *const members[] = {
-        "agent_version",    "boot_id",    "time",      "wall_skew_seconds", "revisions",
-        "denials_revision", "interfaces", "endpoints", "dataplane",         "interval_seconds",
-        "samples",          "totals",     "links",     "workers",           "drops",
-        "system",           "conntrack",  "firewall",  "commands",          NULL};
+    static const char *const members[] = {"agent_version",
+                                          "boot_id",
+                                          "time",
+                                          "wall_skew_seconds",
+                                          "revisions",
+                                          "denials_revision",
+                                          "interfaces",
+                                          "endpoints",
+                                          "dataplane",
+                                          "interval_seconds",
+                                          "samples",
+                                          "totals",
+                                          "links",
+                                          "workers",
+                                          "drops",
+                                          "system",
+                                          "conntrack",
+                                          "firewall",
+                                          "commands",
+                                          "cloud",
+                                          NULL};
     struct json_at commands;
     size_t n;
     int rc = json_members(top, members, e);
@@ -257,6 +275,7 @@ static int decode_top(const struct json_at *top, struct report *r, struct err *e
     rc = rc ? rc : get_revisions(top, &r->revisions, e);
     rc = rc ? rc : report_get_counter(top, "denials_revision", &r->denials_revision, e);
     rc = rc ? rc : node_get(top, &r->node, e);
+    rc = rc ? rc : node_cloud_get(top, &r->cloud, e);
     rc = rc ? rc : get_dataplane(top, &r->dataplane, e);
     rc = rc ? rc : json_get_double(top, "interval_seconds", 0, 86400, &r->interval_seconds, e);
     if (!rc && json_has(top, "samples"))

@@ -132,6 +132,7 @@ struct report {
     struct report_revisions revisions;
     uint64_t denials_revision;
     struct node node;
+    struct node_cloud cloud;
     struct report_dataplane dataplane;
     double interval_seconds;
     unsigned samples; /* one-second looks in the interval */

@@ -127,6 +127,9 @@ static int fill_gateway(struct enrolment *n, struct err *e)
     const char *size = n->token.size[0] ? n->token.size : r->size;
     if (size[0])
         (void)snprintf(g->size, sizeof g->size, "%s", size);
+    memcpy(g->cloud.provider, r->provider, sizeof g->cloud.provider);
+    memcpy(g->cloud.region, r->region, sizeof g->cloud.region);
+    memcpy(g->cloud.size, r->size, sizeof g->cloud.size);
     g->state = GATEWAY_ENROLLED;
     (void)snprintf(g->agent_version, sizeof g->agent_version, "%.*s", HW_NAME_MAX,
                    r->agent_version);

@@ -144,6 +144,7 @@ static int put_gateway(struct json_writer *w, const struct resource_context *c, 
     json_close(w);
     put_stored(w, "interfaces", g->interfaces_json, "[]");
     json_put_str(w, "agent_version", g->agent_version[0] ? g->agent_version : NULL);
+    node_cloud_put(w, &g->cloud);
     put_certificate(w, g);
     put_revisions(w, config, &t);
     status_json_put(w, &status, store_now(db));

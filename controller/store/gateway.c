@@ -7,7 +7,7 @@
 #define COLUMNS                                                                                    \
     "id, name, site_id, size, port_base, weight, state, overlay4, overlay6,"                       \
     " endpoints_by_operator, interfaces, workers, agent_version, boot_id, cert_serial,"            \
-    " cert_not_after, created_at, updated_at, revision"
+    " cert_not_after, cloud_provider, cloud_region, cloud_size, created_at, updated_at, revision"
 
 void store_gateway_done(struct store_gateway *g)
 {
@@ -54,6 +54,9 @@ static void read_gateway(struct stmt *q, struct store_gateway *g)
     col_text(q, g->boot_id, sizeof g->boot_id);
     col_text(q, g->cert_serial, sizeof g->cert_serial);
     g->cert_not_after = col_int(q);
+    col_text(q, g->cloud.provider, sizeof g->cloud.provider);
+    col_text(q, g->cloud.region, sizeof g->cloud.region);
+    col_text(q, g->cloud.size, sizeof g->cloud.size);
     col_common(q, &g->common);
 }
 
@@ -105,6 +108,9 @@ static void bind_fields(struct stmt *q, struct store_gateway *g)
     stmt_text(q, g->boot_id);
     stmt_text(q, g->cert_serial);
     stmt_int(q, g->cert_not_after);
+    stmt_text(q, g->cloud.provider);
+    stmt_text(q, g->cloud.region);
+    stmt_text(q, g->cloud.size);
     stmt_common(q, &g->common);
 }
 
@@ -116,8 +122,9 @@ int store_gateway_insert(struct db *db, struct store_gateway *g, struct err *e)
     struct stmt q =
         stmt_get(db, "INSERT INTO gateways (id, overlay4, overlay6, site_id, name, size, port_base,"
                      " weight, state, endpoints_by_operator, interfaces, workers, agent_version,"
-                     " boot_id, cert_serial, cert_not_after, created_at, updated_at, revision)"
-                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                     " boot_id, cert_serial, cert_not_after, cloud_provider, cloud_region,"
+                     " cloud_size, created_at, updated_at, revision) VALUES"
+                     " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     stmt_id(&q, &g->id);
     stmt_ip(&q, &g->overlay4);
     stmt_ip(&q, &g->overlay6);
@@ -133,7 +140,8 @@ int store_gateway_update(struct db *db, struct store_gateway *g, struct err *e)
         stmt_get(db, "UPDATE gateways SET site_id = ?, name = ?, size = ?, port_base = ?,"
                      " weight = ?, state = ?, endpoints_by_operator = ?, interfaces = ?,"
                      " workers = ?, agent_version = ?, boot_id = ?, cert_serial = ?,"
-                     " cert_not_after = ?, created_at = ?, updated_at = ?, revision = ?"
+                     " cert_not_after = ?, cloud_provider = ?, cloud_region = ?, cloud_size = ?,"
+                     " created_at = ?, updated_at = ?, revision = ?"
                      " WHERE id = ?");
     bind_fields(&q, g);
     stmt_id(&q, &g->id);

@@ -5,6 +5,7 @@
 #include "common/id.h"
 #include "common/ipaddr.h"
 #include "common/limits.h"
+#include "common/model/node.h"
 #include "controller/store/store.h"
 
 enum gateway_state { GATEWAY_PENDING, GATEWAY_ENROLLED, GATEWAY_REVOKED };
@@ -28,6 +29,7 @@ struct store_gateway {
     size_t n_endpoints;
     bool endpoints_by_operator; /* then reports don't change them */
     char *interfaces_json;      /* canonical JSON array as reported; owned; NULL: never reported */
+    struct node_cloud cloud;    /* as the machine last said */
     unsigned workers;           /* of its dataplane, as last reported; 0: not known */
     char agent_version[HW_NAME_MAX + 1];
     char boot_id[ID_TEXT_MAX]; /* machine's boot id of the last enrolment or report; "" */

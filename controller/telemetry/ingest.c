@@ -59,6 +59,20 @@ int ingest_node(const struct node *node, struct store_gateway *g, bool *changed,
     return 0;
 }
 
+/* A machine that was given another size is planned by it, where the size came from the machine. One
+ * that can't say at present (its metadata service is away) is what it was. */
+static bool take_cloud(const struct node_cloud *c, struct store_gateway *g, bool *replan)
+{
+    if (!c->provider[0] || node_cloud_equal(c, &g->cloud))
+        return false;
+    if (c->size[0] && strcmp(g->size, g->cloud.size) == 0 && strcmp(g->size, c->size) != 0) {
+        memcpy(g->size, c->size, sizeof g->size);
+        *replan = true;
+    }
+    g->cloud = *c;
+    return true;
+}
+
 /* The number of workers is known only while the dataplane is connected; what was known stands until
  * then. */
 int ingest_identity(const struct report *r, struct store_gateway *g, bool *changed, bool *replan,
@@ -71,10 +85,12 @@ int ingest_identity(const struct report *r, struct store_gateway *g, bool *chang
         g->workers = r->dataplane.workers;
         *replan = true;
     }
+    bool moved = take_cloud(&r->cloud, g, replan);
     char boot[ID_TEXT_MAX], version[sizeof g->agent_version];
     id_text(&r->boot_id, boot);
     (void)snprintf(version, sizeof version, "%.*s", HW_NAME_MAX, r->agent_version);
-    *changed = *replan || strcmp(boot, g->boot_id) != 0 || strcmp(version, g->agent_version) != 0;
+    *changed =
+        *replan || moved || strcmp(boot, g->boot_id) != 0 || strcmp(version, g->agent_version) != 0;
     memcpy(g->boot_id, boot, sizeof boot);
     memcpy(g->agent_version, version, sizeof version);
     return 0;

@@ -190,6 +190,26 @@ class Enrolment(Base):
         self.assertEqual(imaged.id, made["id"])
         self.assertEqual(imaged.config()[1]["gateway"]["name"], "gw-a1")
 
+    def test_where_a_machine_runs(self):
+        """What it says at enrolment and later; the size that planning goes by follows, unless somebody has set it."""
+        aws = {"provider": "aws", "region": "eu-west-1", "size": "c6in.large"}
+        larger = {**aws, "size": "c6in.xlarge"}
+        site = self.site("a", "10.1.0.0/16")
+        for name, size in (("gw-a1", None), ("gw-a2", "c5n.large")):
+            agent = self.agent(name, f"10.1.0.{name[-1]}")
+            self.assertEqual(agent.enrol(self.token(site, size=size)["token"], **aws).status, 200)
+            seen = self.api("GET", f"gateways/{agent.id}").json
+            self.assertEqual((seen["cloud"], seen["size"]), (aws, size or "c6in.large"))
+            agent.report()
+            self.assertEqual(self.api("GET", f"gateways/{agent.id}").json["cloud"], aws)
+            agent.report(cloud=larger)
+            seen = self.api("GET", f"gateways/{agent.id}").json
+            self.assertEqual((seen["cloud"], seen["size"]), (larger, size or "c6in.xlarge"))
+        self.assertEqual(agent.report(cloud={"provider": "x" * 64, "region": None, "size": None}).status, 422)
+        other = self.agent("gw-a3", "10.1.0.3")
+        self.assertEqual(other.enrol(self.token(site)["token"]).status, 200)
+        self.assertIsNone(self.api("GET", f"gateways/{other.id}").json["cloud"])
+
     def test_operators_endpoints_win(self):
         site = self.site("a", "10.1.0.0/16")
         set_by_hand = [{"address": "198.51.100.7", "family": 4, "scope": "public", "reachable": False}]
