@@ -92,6 +92,8 @@ void http_response_done(struct http_response *r)
 {
     if (!r)
         return;
+    if (r->secret)
+        secret_wipe(r->body, r->body_len);
     free(r->body);
     free_headers(r);
     *r = (struct http_response){0};
@@ -101,6 +103,8 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct http_transfer *t = arg;
     size_t len = size * n;
+    if (t->response.secret)
+        strbuf_reserve(&t->in, t->response_max); /* growing would leave copies behind */
     if (len > t->response_max - t->in.len) {
         t->too_big = true;
         return 0;
@@ -171,7 +175,9 @@ static CURLcode on_ssl_context(CURL *easy, void *ssl_ctx, void *arg)
 
 static CURLcode set_trust(struct http_client *c, CURL *easy)
 {
-    CURLcode rc = curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_3);
+    CURLcode rc = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR,
+                                   c->p.trust == HTTP_TRUST_LINK_LOCAL ? "http" : "https");
+    rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_3);
     /* A resumed session would skip the judgement of the certificate. */
     rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
     switch (c->p.trust) {
@@ -192,6 +198,8 @@ static CURLcode set_trust(struct http_client *c, CURL *easy)
         rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
         break;
+    case HTTP_TRUST_LINK_LOCAL:
+        break;
     }
     /* Gateways reach their controller directly; people may be behind a proxy. */
     if (c->p.trust != HTTP_TRUST_WEB)
@@ -208,6 +216,8 @@ static void free_transfer(struct http_transfer *t)
     curl_slist_free_all(t->headers);
     secret_wipe(t->body, t->body_len);
     free(t->body);
+    if (t->response.secret && t->in.data)
+        secret_wipe(t->in.data, t->in.cap);
     strbuf_done(&t->in);
     http_response_done(&t->response);
     free(t);
@@ -259,7 +269,6 @@ static CURLcode set_limits(CURL *easy, const struct http_request *r)
             : curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                                (long)((connect_ns + NS_PER_MS - 1) / NS_PER_MS));
     rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, r->fresh ? 1L : 0L);
-    rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https");
     rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     rc = rc ? rc : curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -297,6 +306,7 @@ static int make_transfer(struct http_client *c, const struct http_request *r,
         return err_set(e, HW_ENOMEM, "out of memory");
     t->client = c;
     t->response_max = r->response_max;
+    t->response.secret = r->secret;
     t->easy = curl_easy_init();
     if (r->body) {
         t->body = malloc(r->body_len + 1);

@@ -1,6 +1,7 @@
 /*
  * HTTPS requests over libcurl: one at a time and blocking, or many on an event loop. TLS 1.3 at
- * least, no redirects, no cookies, an absolute deadline, a cap on the response.
+ * least, no redirects, no cookies, an absolute deadline, a cap on the response. One kind of server
+ * is spoken to without TLS: a cloud's metadata service at its link-local address.
  */
 #ifndef HAWSER_COMMON_HTTP_CLIENT_H
 #define HAWSER_COMMON_HTTP_CLIENT_H
@@ -20,6 +21,7 @@ enum http_trust {
                               checked */
     HTTP_TRUST_WEB,        /* host name checked; ca_file, or the system's CAs when NULL */
     HTTP_TRUST_NOBODY,     /* nothing is verified: only for GET /agent/v1/ca, judged by its pin */
+    HTTP_TRUST_LINK_LOCAL, /* plain HTTP, and nothing else: a metadata service offers no TLS */
 };
 
 /* Kept by the client: certificate objects get a reference, strings are copied. A new identity is a
@@ -44,7 +46,7 @@ void http_client_free(struct http_client *c);
 
 struct http_request {
     const char *method;       /* "GET", "POST", … */
-    const char *url;          /* https only */
+    const char *url;          /* https only; http only under LINK_LOCAL */
     const char *content_type; /* with a body; NULL: application/json */
     const void *body;
     size_t body_len;
@@ -53,6 +55,7 @@ struct http_request {
     uint64_t connect_timeout_ns; /* for TCP and TLS; 0: 10 s, never beyond timeout_ns */
     size_t response_max;         /* bytes of body accepted */
     bool fresh;                  /* do not reuse an open connection */
+    bool secret;                 /* the response holds a secret: wiped when it ends */
 };
 
 enum http_outcome {
@@ -73,6 +76,7 @@ struct http_response {
     char *body; /* NUL-terminated; "" when empty */
     size_t body_len;
     char error[200]; /* why not, for people; "" with HTTP_ANSWERED */
+    bool secret;
     struct http_header *header_list;
 };
 /* Value of a response header (case-insensitive name), or NULL. The last one wins. */

@@ -47,6 +47,12 @@ static int reserve(struct strbuf *b, size_t more)
     return 1;
 }
 
+void strbuf_reserve(struct strbuf *b, size_t len)
+{
+    if (len > b->len)
+        (void)reserve(b, len - b->len);
+}
+
 void strbuf_add(struct strbuf *b, const void *data, size_t len)
 {
     if (!reserve(b, len))

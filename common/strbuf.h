@@ -19,6 +19,8 @@ struct strbuf {
 
 void strbuf_done(struct strbuf *b);
 void strbuf_reset(struct strbuf *b);
+/* Room for so many bytes in all: as long as they do, nothing is moved. */
+void strbuf_reserve(struct strbuf *b, size_t len);
 void strbuf_add(struct strbuf *b, const void *data, size_t len);
 void strbuf_puts(struct strbuf *b, const char *s);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,6 @@
 #include "agent/control/app.h"
 #include "agent/control/agent_clock.h"
+#include "agent/control/cloud/cloud.h"
 #include "agent/control/commands.h"
 #include "agent/control/config_apply.h"
 #include "agent/control/config_cycle.h"
@@ -296,23 +297,31 @@ static int start_enrolled(struct app *a, struct err *e)
     return 0;
 }
 
+static void go_on_enrolled(struct app *a)
+{
+    struct err e = {0};
+    if (start_enrolled(a, &e) < 0) {
+        log_error("start of an enrolled gateway: %s", e.text);
+        evloop_stop(a->loop);
+    }
+}
+
 static void on_enrolled(void *arg, int status, const struct err *why)
 {
     struct app *a = arg;
-    struct err e = {0};
     enrol_free(a->enrol);
     a->enrol = NULL;
     if (status == 0) {
         a->enrol_error[0] = '\0';
-        if (start_enrolled(a, &e) < 0) {
-            log_error("start after enrolment: %s", e.text);
-            evloop_stop(a->loop);
-        }
+        cloud_forget_token(a->cloud);
+        go_on_enrolled(a);
         return;
     }
     log_error("not enrolled: %s", why->text);
     (void)snprintf(a->enrol_error, sizeof a->enrol_error, "%s", why->text);
     /* A refused token does not get better; another one may be put in its place. */
+    if (status == HW_EFORBIDDEN)
+        cloud_forget_token(a->cloud);
     evloop_timer_arm(a->enrol_timer, status == HW_EFORBIDDEN ? ENROL_REFUSED_NS : ENROL_RETRY_NS);
 }
 
@@ -331,21 +340,86 @@ static bool enrolled_on_disk(struct app *a)
     return true;
 }
 
+static bool has_token_file(const struct app *a)
+{
+    return access(a->settings->token_file, F_OK) == 0;
+}
+
+/* A token file comes first: somebody put it there. */
+static int enrol(struct app *a, struct err *e)
+{
+    struct enrol_params p = {.loop = a->loop,
+                             .settings = a->settings,
+                             .token_file = a->settings->token_file,
+                             .token = has_token_file(a) ? NULL : cloud_token(a->cloud),
+                             .facts = cloud_facts(a->cloud),
+                             .identity = a->identity,
+                             .clock = a->clock,
+                             .done = on_enrolled,
+                             .arg = a};
+    return enrol_start(&p, &a->enrol, e);
+}
+
+static void try_enrol(struct app *a)
+{
+    struct err e = {0};
+    int rc = enrol(a, &e);
+    if (rc == 0)
+        return;
+    cloud_explain(a->cloud, &e);
+    if (strcmp(a->enrol_error, e.text) != 0)
+        log_warn("not enrolled: %s", e.text);
+    (void)snprintf(a->enrol_error, sizeof a->enrol_error, "%s", e.text);
+    cloud_forget_token(a->cloud);
+    evloop_timer_arm(a->enrol_timer, ENROL_RETRY_NS);
+}
+
+/* A machine without a token looks for one again and again: it may be given one while it runs. */
 static void on_enrol_timer(void *arg)
 {
     struct app *a = arg;
-    struct err e = {0};
     if (enrolled_on_disk(a)) {
         on_enrolled(a, 0, NULL);
         return;
     }
-    if (enrol_start(a->loop, a->settings, a->settings->token_file, a->identity, a->clock,
-                    on_enrolled, a, &a->enrol, &e) == 0)
+    if (!has_token_file(a) && !cloud_token(a->cloud))
+        a->awaits_cloud = cloud_read(a->cloud, true);
+    if (!a->awaits_cloud)
+        try_enrol(a);
+}
+
+/* ---- cloud ---- */
+
+/* Whether it answered or not: what waited for it goes on. */
+static void on_cloud_read(void *arg, bool changed)
+{
+    struct app *a = arg;
+    if (changed && a->link)
+        controller_link_report_soon(a->link);
+    if (!a->awaits_cloud)
         return;
-    if (strcmp(a->enrol_error, e.text) != 0)
-        log_warn("not enrolled: %s", e.text);
-    (void)snprintf(a->enrol_error, sizeof a->enrol_error, "%s", e.text);
-    evloop_timer_arm(a->enrol_timer, ENROL_RETRY_NS);
+    a->awaits_cloud = false;
+    if (identity_enrolled(a->identity))
+        go_on_enrolled(a);
+    else
+        try_enrol(a);
+}
+
+/* At the start: with what is known, or once the cloud has been asked. */
+static int begin(struct app *a, struct err *e)
+{
+    bool known = cloud_settled(a->cloud);
+    bool enrolled = identity_enrolled(a->identity);
+    bool asked = cloud_read(a->cloud, !enrolled && !has_token_file(a));
+    if (enrolled)
+        enrol_remove_used_token(a->settings->token_file, a->identity);
+    a->awaits_cloud = asked && !(enrolled && known);
+    if (a->awaits_cloud)
+        return 0;
+    if (enrolled)
+        return start_enrolled(a, e);
+    evloop_timer_arm(a->enrol_timer, 0);
+    return 0;
 }
 
 /* ---- life ---- */
@@ -387,6 +461,7 @@ static int make_modules(struct app *a, struct err *e)
     int rc;
     if ((rc = agent_clock_new(s->state_dir, &a->clock, e)) < 0 ||
         (rc = identity_load(s->state_dir, &a->identity, e)) < 0 ||
+        (rc = cloud_new(a->loop, s, on_cloud_read, a, &a->cloud, e)) < 0 ||
         (rc = dp_client_new(a->loop, s->dataplane_socket, s->dataplane_uid, &dp_handler, a, &a->dp,
                             e)) < 0 ||
         (rc = keying_new(a->loop, a->dp, &k, &keying_handler, a, &a->keying, e)) < 0)
@@ -407,6 +482,7 @@ static void free_modules(struct app *a)
     if (a->apply)
         config_apply_stop(a->apply);
     enrol_free(a->enrol);
+    cloud_free(a->cloud);
     ctl_free(a->ctl);
     controller_link_free(a->link);
     commands_free(a->commands);
@@ -434,11 +510,7 @@ static int start(struct app *a, struct err *e)
         (rc = evloop_signal(a->loop, SIGTERM, on_signal, a, e)) < 0 ||
         (rc = evloop_signal(a->loop, SIGINT, on_signal, a, e)) < 0 || (rc = make_modules(a, e)) < 0)
         return rc;
-    if (identity_enrolled(a->identity)) {
-        enrol_remove_used_token(a->settings->token_file, a->identity);
-        rc = start_enrolled(a, e);
-    } else
-        evloop_timer_arm(a->enrol_timer, 0);
+    rc = begin(a, e);
     evloop_timer_arm(a->tick, TICK_NS);
     return rc;
 }

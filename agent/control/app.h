@@ -5,8 +5,10 @@
 #include "agent/control/settings.h"
 #include "common/err.h"
 #include "common/id.h"
+#include <stdbool.h>
 
 struct agent_clock;
+struct cloud;
 struct commands;
 struct config_apply;
 struct config_cycle;
@@ -30,6 +32,7 @@ struct app {
     struct hw_id boot; /* the machine's */
     struct evloop *loop;
     struct agent_clock *clock;
+    struct cloud *cloud;
     struct identity *identity;
     struct dp_client *dp;
     struct keying *keying;
@@ -40,6 +43,7 @@ struct app {
     /* only while not enrolled */
     struct enrol *enrol;
     struct ev_timer *enrol_timer;
+    bool awaits_cloud; /* the reading under way decides how it goes on */
     char enrol_error[ERR_TEXT_MAX];
     /* NULL until enrolled */
     struct denials_store *denials;

@@ -113,7 +113,7 @@ static int prepare(struct config_apply *a, struct err *e)
     gateway_state_done(&a->want);
     /* Without interfaces (they may come later) the links' own addresses have to do. */
     struct gateway_facts facts = {
-        .node = interfaces_read(a->nl, a->p.settings, &a->node, NULL) == 0 ? &a->node : NULL};
+        .node = interfaces_read(a->nl, a->p.settings, NULL, &a->node, NULL) == 0 ? &a->node : NULL};
     link_mtu_facts(a->mtus, &facts);
     rc = gateway_state_of_config(c, a->op.goal->doc.revision, &facts, &a->want, e);
     if (rc < 0)

@@ -1,4 +1,5 @@
 #include "agent/control/enrol.h"
+#include "agent/control/cloud/cloud.h"
 #include "agent/control/interfaces.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -21,7 +22,8 @@
 struct enrol {
     struct evloop *loop;
     const struct agent_settings *settings;
-    char *token_file;
+    const struct cloud_facts *facts;
+    char *token_file; /* NULL: the token came from the cloud */
     struct identity *identity;
     struct agent_clock *clock;
     enrol_done_fn done;
@@ -40,9 +42,9 @@ static int read_token(const char *path, struct enrol_token *out, struct err *e)
 {
     struct stat st;
     if (stat(path, &st) < 0) {
-        int missing = errno == ENOENT;
-        int rc = err_errno(e, errno, "token file %s", path);
-        return missing ? HW_ENOTFOUND : rc;
+        if (errno == ENOENT)
+            return err_set(e, HW_ENOTFOUND, "token file %s: %s", path, strerror(errno));
+        return err_errno(e, errno, "token file %s", path);
     }
     if (st.st_mode & 077)
         return err_set(e, HW_EFORBIDDEN, "token file %s: mode %03o, it must be 0600", path,
@@ -60,11 +62,31 @@ static int read_token(const char *path, struct enrol_token *out, struct err *e)
     return rc < 0 ? HW_EFORBIDDEN : 0;
 }
 
-static char *make_request(const struct agent_settings *s, const struct enrol_token *t,
-                          const struct identity *id, size_t *len, struct err *e)
+static int decode_token(const char *text, struct enrol_token *out, struct err *e)
 {
+    if (enrol_token_decode(text, strlen(text), out, e) < 0) {
+        (void)err_wrap(e, "token in the user data");
+        return HW_EFORBIDDEN;
+    }
+    return 0;
+}
+
+static void fill_where(struct enrol_request *q, const struct agent_settings *s,
+                       const struct cloud_facts *facts)
+{
+    struct node_cloud where;
+    cloud_where(s, facts, &where);
+    memcpy(q->provider, where.provider, sizeof q->provider);
+    memcpy(q->region, where.region, sizeof q->region);
+    memcpy(q->size, where.size, sizeof q->size);
+}
+
+static char *make_request(const struct enrol *n, size_t *len, struct err *e)
+{
+    const struct agent_settings *s = n->settings;
+    const struct enrol_token *t = &n->token;
     struct enrol_request *q = calloc(1, sizeof *q);
-    struct nl *n = NULL;
+    struct nl *nl = NULL;
     char *json = NULL, *csr = NULL;
     if (!q) {
         (void)err_set(e, HW_ENOMEM, "out of memory");
@@ -74,23 +96,21 @@ static char *make_request(const struct agent_settings *s, const struct enrol_tok
         (void)err_set(e, HW_EINVAL, "the host name makes no gateway name: set `name`");
         goto out;
     }
-    if (x509_csr_make(identity_key(id), &csr, e) < 0 ||
-        agent_settings_boot_id(s, &q->boot_id, e) < 0 || nl_open(&n, e) < 0 ||
-        interfaces_read(n, s, &q->node, e) < 0)
+    if (x509_csr_make(identity_key(n->identity), &csr, e) < 0 ||
+        agent_settings_boot_id(s, &q->boot_id, e) < 0 || nl_open(&nl, e) < 0 ||
+        interfaces_read(nl, s, n->facts, &q->node, e) < 0)
         goto out;
     q->token_id = t->id;
     memcpy(q->secret, t->secret, sizeof q->secret);
     (void)snprintf(q->csr_pem, sizeof q->csr_pem, "%s", csr);
     (void)snprintf(q->name, sizeof q->name, "%s", s->name);
     (void)snprintf(q->agent_version, sizeof q->agent_version, "%s", HAWSER_VERSION);
-    (void)snprintf(q->provider, sizeof q->provider, "%s", s->provider ? s->provider : "");
-    (void)snprintf(q->region, sizeof q->region, "%s", s->region ? s->region : "");
-    (void)snprintf(q->size, sizeof q->size, "%s", s->size ? s->size : "");
+    fill_where(q, s, n->facts);
     json = enrol_request_encode(q, len);
     if (!json)
         (void)err_set(e, HW_ENOMEM, "out of memory");
 out:
-    nl_close(n);
+    nl_close(nl);
     free(csr);
     secret_wipe(q, sizeof *q);
     free(q);
@@ -218,7 +238,8 @@ static void on_reply(void *arg, const struct http_response *r)
     if (rc == 0) {
         char text[ID_TEXT_MAX];
         log_info("enrolled gw=%s", id_text(identity_gateway_id(n->identity), text));
-        remove_token(n->token_file);
+        if (n->token_file)
+            remove_token(n->token_file);
     }
     conclude(n, rc);
 }
@@ -261,7 +282,7 @@ static void on_step(void *arg)
         rc = ask(n, "GET", "/agent/v1/ca", NULL, 0, CA_MAX, on_ca, &n->why);
     } else {
         size_t len;
-        char *body = make_request(n->settings, &n->token, n->identity, &len, &n->why);
+        char *body = make_request(n, &len, &n->why);
         if (!body) {
             conclude(n, HW_EFAIL);
             return;
@@ -274,23 +295,24 @@ static void on_step(void *arg)
         next_url(n, rc);
 }
 
-int enrol_start(struct evloop *loop, const struct agent_settings *s, const char *token_file,
-                struct identity *id, struct agent_clock *clock, enrol_done_fn done, void *arg,
-                struct enrol **out, struct err *e)
+int enrol_start(const struct enrol_params *p, struct enrol **out, struct err *e)
 {
     struct enrol *n = calloc(1, sizeof *n);
     if (!n)
         return err_set(e, HW_ENOMEM, "out of memory");
-    n->loop = loop;
-    n->settings = s;
-    n->identity = id;
-    n->clock = clock;
-    n->done = done;
-    n->arg = arg;
-    n->token_file = strdup(token_file);
-    n->step = evloop_timer_add(loop, on_step, n);
-    int rc = n->token_file && n->step ? read_token(token_file, &n->token, e)
-                                      : err_set(e, HW_ENOMEM, "out of memory");
+    n->loop = p->loop;
+    n->settings = p->settings;
+    n->facts = p->facts;
+    n->identity = p->identity;
+    n->clock = p->clock;
+    n->done = p->done;
+    n->arg = p->arg;
+    n->step = evloop_timer_add(p->loop, on_step, n);
+    if (!p->token)
+        n->token_file = strdup(p->token_file);
+    int rc = !n->step || (!p->token && !n->token_file) ? err_set(e, HW_ENOMEM, "out of memory")
+             : p->token                                ? decode_token(p->token, &n->token, e)
+                                                       : read_token(p->token_file, &n->token, e);
     if (rc < 0) {
         enrol_free(n);
         return rc;

@@ -85,7 +85,51 @@ static int take_link(struct nl *n, const char *name, enum node_role role, struct
     return 0;
 }
 
-int interfaces_read(struct nl *n, const struct agent_settings *s, struct node *out, struct err *e)
+static bool has_endpoint(const struct node *n, const struct ipaddr *a, size_t *at)
+{
+    for (size_t i = 0; i < n->n_endpoints; i++)
+        if (ipaddr_equal(&n->endpoints[i].address, a)) {
+            *at = i;
+            return true;
+        }
+    return false;
+}
+
+static void add_public(struct node *n, const struct ipaddr *a)
+{
+    size_t at;
+    if (!has_endpoint(n, a, &at) && n->n_endpoints < HW_ENDPOINTS_MAX)
+        n->endpoints[n->n_endpoints++] =
+            (struct node_endpoint){.address = *a, .scope = NODE_PUBLIC, .reachable = true};
+}
+
+/* Packets that are to leave as the public address must come from the one that it stands for: the
+ * planner takes the first of a family. */
+static void to_front(struct node *n, size_t at)
+{
+    struct node_endpoint p = n->endpoints[at];
+    memmove(&n->endpoints[1], &n->endpoints[0], at * sizeof *n->endpoints);
+    n->endpoints[0] = p;
+}
+
+static void add_translated(struct node *n, const struct agent_settings *s,
+                           const struct cloud_facts *f)
+{
+    struct ipaddr a;
+    size_t at;
+    for (size_t i = 0; i < s->public_addresses.n; i++)
+        if (ipaddr_parse(s->public_addresses.v[i], &a) == 0)
+            add_public(n, &a);
+    for (size_t i = s->public_addresses.n || !f ? 0 : f->n_translations; i-- > 0;) {
+        if (!has_endpoint(n, &f->translations[i].inside, &at))
+            continue;
+        to_front(n, at);
+        add_public(n, &f->translations[i].outside);
+    }
+}
+
+int interfaces_read(struct nl *n, const struct agent_settings *s, const struct cloud_facts *facts,
+                    struct node *out, struct err *e)
 {
     struct interface_roles roles;
     int rc = interfaces_roles(n, s, &roles, e);
@@ -102,7 +146,9 @@ int interfaces_read(struct nl *n, const struct agent_settings *s, struct node *o
     }
     if (rc == 0)
         rc = nl_addr_each(n, take_address, &g, e);
-    if (rc == 0)
+    if (rc == 0) {
+        add_translated(&node, s, facts);
         *out = node;
+    }
     return rc;
 }

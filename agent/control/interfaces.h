@@ -2,6 +2,7 @@
 #ifndef HAWSER_AGENT_CONTROL_INTERFACES_H
 #define HAWSER_AGENT_CONTROL_INTERFACES_H
 
+#include "agent/control/cloud/facts.h"
 #include "agent/control/netlink/nl.h"
 #include "agent/control/settings.h"
 #include "common/model/node.h"
@@ -16,8 +17,10 @@ struct interface_roles {
  * they name. */
 int interfaces_roles(struct nl *n, const struct agent_settings *s, struct interface_roles *out,
                      struct err *e);
-/* Interfaces with role, MTU and addresses, and the underlay interface's global addresses as
- * endpoints. */
-int interfaces_read(struct nl *n, const struct agent_settings *s, struct node *out, struct err *e);
+/* Interfaces with role, MTU and addresses, and as endpoints the underlay interface's global
+ * addresses and those that are translated to them 1:1: by the settings (`public_addresses`), or
+ * else by what the cloud says (`facts`, may be NULL). */
+int interfaces_read(struct nl *n, const struct agent_settings *s, const struct cloud_facts *facts,
+                    struct node *out, struct err *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* hawser-agent: the command line. Everything else starts in app.c. */
 #include "agent/control/agent_clock.h"
 #include "agent/control/app.h"
+#include "agent/control/cloud/cloud.h"
 #include "agent/control/ctl.h"
 #include "agent/control/enrol.h"
 #include "agent/control/identity.h"
@@ -117,7 +118,9 @@ static int run_status(const struct agent_settings *s, const struct options *o)
 }
 
 struct enrolment {
-    struct evloop *loop;
+    struct enrol_params params;
+    struct cloud *cloud;
+    struct enrol *enrol;
     int status;
     struct err why;
 };
@@ -127,27 +130,62 @@ static void on_enrolled(void *arg, int status, const struct err *why)
     struct enrolment *n = arg;
     n->status = status;
     n->why = *why;
-    evloop_stop(n->loop);
+    evloop_stop(n->params.loop);
+}
+
+/* Where the machine runs goes into the request, so the cloud is asked first. */
+static void on_cloud_read(void *arg, bool changed)
+{
+    struct enrolment *n = arg;
+    (void)changed;
+    if (n->enrol)
+        return;
+    if (access(n->params.token_file, F_OK) != 0)
+        n->params.token = cloud_token(n->cloud);
+    n->status = enrol_start(&n->params, &n->enrol, &n->why);
+    if (n->status == 0)
+        return;
+    cloud_explain(n->cloud, &n->why);
+    evloop_stop(n->params.loop);
+}
+
+static void on_start(void *arg)
+{
+    struct enrolment *n = arg;
+    if (!cloud_read(n->cloud, access(n->params.token_file, F_OK) != 0))
+        on_cloud_read(n, false);
 }
 
 static int enrol_now(const struct agent_settings *s, struct identity *id, struct agent_clock *clock,
                      struct err *e)
 {
     struct enrolment n = {.status = HW_EFAIL};
-    struct enrol *enrol;
-    int rc = evloop_new(&n.loop, e);
+    struct evloop *loop;
+    int rc = evloop_new(&loop, e);
     if (rc < 0)
         return rc;
-    rc = enrol_start(n.loop, s, s->token_file, id, clock, on_enrolled, &n, &enrol, e);
+    n.params = (struct enrol_params){.loop = loop,
+                                     .settings = s,
+                                     .token_file = s->token_file,
+                                     .identity = id,
+                                     .clock = clock,
+                                     .done = on_enrolled,
+                                     .arg = &n};
+    struct ev_timer *start = evloop_timer_add(loop, on_start, &n);
+    rc = start ? cloud_new(loop, s, on_cloud_read, &n, &n.cloud, e)
+               : err_set(e, HW_ENOMEM, "out of memory");
     if (rc == 0) {
-        rc = evloop_run(n.loop, e);
-        enrol_free(enrol);
-        if (rc == 0 && n.status < 0) {
-            *e = n.why;
-            rc = e->code = n.status;
-        }
+        n.params.facts = cloud_facts(n.cloud);
+        evloop_timer_arm(start, 0);
+        rc = evloop_run(loop, e);
+        enrol_free(n.enrol);
+        cloud_free(n.cloud);
     }
-    evloop_free(n.loop);
+    if (rc == 0 && n.status < 0) {
+        *e = n.why;
+        rc = e->code = n.status;
+    }
+    evloop_free(loop);
     return rc;
 }
 

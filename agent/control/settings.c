@@ -1,6 +1,7 @@
 #include "agent/control/settings.h"
 #include "common/cleanup.h"
 #include "common/fsutil.h"
+#include "common/ipaddr.h"
 #include "common/json.h"
 #include <ctype.h>
 #include <limits.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 static const char *const level_words[] = {"error", "warn", "info", "debug", NULL};
+static const char *const cloud_words[] = {"auto", "none", "aws", "azure", "gcp", "oci", NULL};
 
 #define STR(key_, field, fallback_)                                                                \
     {                                                                                              \
@@ -38,6 +40,15 @@ static const struct settings_row rows[] = {
     STR("provider", provider, NULL),
     STR("region", region, NULL),
     STR("size", size, NULL),
+    STR("dmi_dir", dmi_dir, "/sys/class/dmi/id"),
+    {.key = "cloud",
+     .type = SETTINGS_STR,
+     .offset = offsetof(struct agent_settings, cloud),
+     .fallback = "auto",
+     .words = cloud_words},
+    {.key = "public_addresses",
+     .type = SETTINGS_LIST,
+     .offset = offsetof(struct agent_settings, public_addresses)},
     UINT("confirm_timeout_seconds", confirm_timeout_s, "60", 1, 3600),
     UINT("report_interval_seconds", report_interval_s, "10", 1, 3600),
     UINT("rekey_seconds", rekey_s, "3600", 10, 86400),
@@ -114,6 +125,20 @@ static int check_path(const char *key, const char *value, struct err *e)
     return 0;
 }
 
+static int check_public(const struct settings_list *list, struct err *e)
+{
+    if (list->n > HW_ENDPOINTS_MAX / 2)
+        return err_set_field(e, HW_EINVAL, "public_addresses", "public_addresses: at most %d",
+                             HW_ENDPOINTS_MAX / 2);
+    for (size_t i = 0; i < list->n; i++) {
+        struct ipaddr a;
+        if (ipaddr_parse(list->v[i], &a) < 0 || ipaddr_is_special(&a))
+            return err_set_field(e, HW_EINVAL, "public_addresses",
+                                 "public_addresses: not a machine's address: %.60s", list->v[i]);
+    }
+    return 0;
+}
+
 static int check(struct agent_settings *s, struct err *e)
 {
     int rc;
@@ -126,7 +151,9 @@ static int check(struct agent_settings *s, struct err *e)
         (rc = check_path("state_dir", s->state_dir, e)) < 0 ||
         (rc = check_path("run_dir", s->run_dir, e)) < 0 ||
         (rc = check_path("dataplane_socket", s->dataplane_socket, e)) < 0 ||
-        (rc = check_path("boot_id_file", s->boot_id_file, e)) < 0)
+        (rc = check_path("boot_id_file", s->boot_id_file, e)) < 0 ||
+        (rc = check_path("dmi_dir", s->dmi_dir, e)) < 0 ||
+        (rc = check_public(&s->public_addresses, e)) < 0)
         return rc;
     if (s->size && (s->size[0] == '\0' || strlen(s->size) > HW_NAME_MAX))
         return err_set_field(e, HW_EINVAL, "size", "size: 1 to %d characters", HW_NAME_MAX);

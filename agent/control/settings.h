@@ -26,6 +26,9 @@ struct agent_settings {
     char *provider;
     char *region;
     char *size;
+    char *cloud;   /* auto, none, or a provider whose metadata service is asked */
+    char *dmi_dir; /* what the firmware says of the machine */
+    struct settings_list public_addresses; /* that others reach this machine at, translated 1:1 */
     char *log_level_name;
     uint64_t confirm_timeout_s;
     uint64_t report_interval_s;

@@ -1,5 +1,6 @@
 #include "agent/control/status.h"
 #include "agent/control/agent_clock.h"
+#include "agent/control/cloud/cloud.h"
 #include "agent/control/config_apply.h"
 #include "agent/control/config_cycle.h"
 #include "agent/control/config_store.h"
@@ -254,6 +255,20 @@ static void link_problems(const struct app *app, struct report *r)
     }
 }
 
+/* Larger packets than the cloud's network carries are lost without a word. */
+static void cloud_problems(const struct app *app, struct report *r)
+{
+    const struct cloud_facts *f = cloud_facts(app->cloud);
+    for (size_t i = 0; i < f->n_mtus; i++) {
+        uint32_t mtu = underlay_mtu(&r->node, &f->mtus[i].address);
+        char text[IPADDR_TEXT_MAX];
+        if (mtu > f->mtus[i].mtu)
+            add_problem(r,
+                        "the interface of %s has the MTU %" PRIu32 ", its cloud's network %" PRIu32,
+                        ipaddr_text(&f->mtus[i].address, text), mtu, f->mtus[i].mtu);
+    }
+}
+
 static void fill_problems(const struct app *app, struct report *r)
 {
     r->problems = calloc(REPORT_PROBLEMS_MAX, sizeof *r->problems);
@@ -275,6 +290,7 @@ static void fill_problems(const struct app *app, struct report *r)
     int64_t skew = agent_clock_skew(app->clock);
     if (skew > TRUSTED_CLOCK_ALARM_S || skew < -TRUSTED_CLOCK_ALARM_S)
         add_problem(r, "the wall clock is %" PRId64 " s off", skew);
+    cloud_problems(app, r);
     link_problems(app, r);
 }
 
@@ -304,9 +320,10 @@ void status_fill(struct status *s, struct report *r)
     r->denials_revision = app->denials ? denials_store_number(app->denials) : 0;
     struct nl *n;
     if (nl_open(&n, NULL) == 0) {
-        (void)interfaces_read(n, app->settings, &r->node, NULL);
+        (void)interfaces_read(n, app->settings, cloud_facts(app->cloud), &r->node, NULL);
         nl_close(n);
     }
+    cloud_where(app->settings, cloud_facts(app->cloud), &r->cloud);
     fill_dataplane(app, &r->dataplane);
     telemetry_fill(app->telemetry, r);
     fill_links(s, r);
@@ -434,6 +451,7 @@ char *status_json(struct status *s, size_t *len)
     json_put_int(&w, "skew_seconds", r->wall_skew_seconds);
     json_put_str(&w, "source", agent_clock_source(app->clock));
     json_close(&w);
+    cloud_status_put(&w, app->cloud, &r->node);
     report_put_dataplane(&w, &r->dataplane);
     json_open_array(&w, "links");
     const struct stored_config *c = config_apply_current(app->apply);

@@ -103,6 +103,40 @@ static void print_controller(FILE *f, const struct json_at *top, int64_t now_s)
     }
 }
 
+static void print_where(FILE *f, const struct json_at *cloud)
+{
+    static const char *const keys[] = {"provider", "region", "size"};
+    bool any = false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct json_at v;
+        if (!object(cloud, keys[i], &v))
+            continue;
+        (void)fprintf(f, any ? ", %s%s%s (%s)" : "  cloud:        %s%s%s (%s)", i ? keys[i] : "",
+                      i ? " " : "", text(&v, "value"), text(&v, "source"));
+        any = true;
+    }
+    if (any)
+        (void)fputc('\n', f);
+}
+
+static void print_cloud(FILE *f, const struct json_at *top)
+{
+    struct json_at cloud, list;
+    if (!object(top, "cloud", &cloud))
+        return;
+    print_where(f, &cloud);
+    size_t n = array(&cloud, "public_addresses", &list);
+    for (size_t i = 0; i < n; i++) {
+        struct json_at p = json_element(&list, i);
+        bool inside = json_has(&p, "inside");
+        (void)fprintf(f, "  public:       %s%s%s (%s)\n", text(&p, "address"),
+                      inside ? " for " : "", inside ? text(&p, "inside") : "", text(&p, "source"));
+    }
+    if (json_has(&cloud, "error"))
+        (void)fprintf(f, "  metadata:     %s: %s\n", text(&cloud, "service"),
+                      text(&cloud, "error"));
+}
+
 static void print_gateway(FILE *f, const struct json_at *top, int64_t now_s)
 {
     struct json_at o, list;
@@ -114,6 +148,7 @@ static void print_gateway(FILE *f, const struct json_at *top, int64_t now_s)
         (void)fprintf(f, "  certificate:  serial %s, ends %s\n", text(&o, "serial"),
                       text(&o, "not_after"));
     print_controller(f, top, now_s);
+    print_cloud(f, top);
     if (object(top, "clock", &o)) {
         int64_t skew = 0;
         (void)json_get_int(&o, "skew_seconds", INT64_MIN, INT64_MAX, &skew, NULL);

@@ -39,6 +39,9 @@ class Lab:
     def gateways(self):
         return [g.name for g in self.topology.with_role("gateway")]
 
+    def build_dir(self):
+        return BUILD.read_text().strip()
+
     def node(self, name):
         if name not in self.topology.nodes:
             raise LabError(f"no node {name!r}; there are: {', '.join(self.topology.nodes)}")

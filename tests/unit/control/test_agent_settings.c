@@ -43,6 +43,10 @@ static void test_refused(void)
         {"{\"underlay_interface\":\"../x\"}", "underlay_interface"},
         {"{\"dataplane_user\":\"no-such-user-here\"}", "dataplane_user"},
         {"{\"log_level\":\"loud\"}", "log_level"},
+        {"{\"cloud\":\"amazon\"}", "cloud"},
+        {"{\"dmi_dir\":\"dmi\"}", "dmi_dir"},
+        {"{\"public_addresses\":[\"203.0.113.5\",\"169.254.169.254\"]}", "public_addresses"},
+        {"{\"public_addresses\":[\"gw.example.net\"]}", "public_addresses"},
         {"{\"rekey_seconds\":3600,\"rekey_hard_seconds\":3700,\"dataplane_user\":\"1\"}",
          "rekey_hard_seconds"},
     };

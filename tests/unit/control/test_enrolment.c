@@ -1,4 +1,5 @@
 /* Enrolment against a controller that is not ours (enrol_server.py). */
+#include "agent/control/cloud/facts.h"
 #include "agent/control/enrol.h"
 #include "common/clock.h"
 #include "common/fsutil.h"
@@ -15,6 +16,7 @@
 
 static char dir[64], token_file[128];
 static struct agent_settings settings;
+static struct cloud_facts facts;
 static struct identity *id;
 static struct agent_clock *trusted;
 static struct err e;
@@ -121,7 +123,15 @@ static int run(void)
     struct enrol *n;
     e = (struct err){0};
     CU_ASSERT_EQUAL_FATAL(evloop_new(&o.loop, NULL), 0);
-    int rc = enrol_start(o.loop, &settings, token_file, id, trusted, on_done, &o, &n, &e);
+    struct enrol_params p = {.loop = o.loop,
+                             .settings = &settings,
+                             .token_file = token_file,
+                             .facts = &facts,
+                             .identity = id,
+                             .clock = trusted,
+                             .done = on_done,
+                             .arg = &o};
+    int rc = enrol_start(&p, &n, &e);
     if (rc == 0) {
         CU_ASSERT_EQUAL(evloop_run(o.loop, NULL), 0);
         enrol_free(n);

@@ -228,7 +228,7 @@ static void test_interfaces(void)
     struct agent_settings s = {.underlay_interface = (char *)(uintptr_t) "u0"};
     struct node n;
     struct err e = {0};
-    CU_ASSERT_EQUAL(interfaces_read(nl, &s, &n, &e), 0);
+    CU_ASSERT_EQUAL(interfaces_read(nl, &s, NULL, &n, &e), 0);
     CU_ASSERT_EQUAL(n.n_interfaces, 2);
     CU_ASSERT_STRING_EQUAL(n.interfaces[0].name, "u1");
     CU_ASSERT_EQUAL(n.interfaces[0].role, NODE_SITE);
@@ -237,7 +237,7 @@ static void test_interfaces(void)
     CU_ASSERT_EQUAL(n.n_endpoints, 1);
     CU_ASSERT_EQUAL(n.endpoints[0].scope, NODE_PUBLIC);
     s.underlay_interface = NULL;
-    CU_ASSERT_EQUAL(interfaces_read(nl, &s, &n, &e), 0);
+    CU_ASSERT_EQUAL(interfaces_read(nl, &s, NULL, &n, &e), 0);
     CU_ASSERT_EQUAL(n.n_interfaces, 1);
     CU_ASSERT_EQUAL(n.interfaces[0].role, NODE_BOTH);
 }
