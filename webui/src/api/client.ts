@@ -108,13 +108,27 @@ export async function signOut(): Promise<void> {
 export async function whoAmI(): Promise<WhoAmI> {
   const me = await get<WhoAmI>('/api/v1/whoami')
   csrf = me.csrf_token ?? ''
+  role = roles.indexOf(me.role)
   return me
 }
 
-/** Paths that this controller serves: what it lacks is not shown. */
-let served = new Set<string>()
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+
+const roles = ['viewer', 'operator', 'admin']
+let role = 0
+
+/** Operations that this controller serves, and the least role for each: what it lacks is not shown, what the role may not do is not offered. */
+let served = new Map<string, number>()
 export async function learnPaths(): Promise<void> {
-  const document = await get<{ paths: Record<string, Record<string, unknown>> }>('/api/v1/openapi.json')
-  served = new Set(Object.entries(document.paths).flatMap(([path, item]) => Object.keys(item).map((m) => `${m.toUpperCase()} ${path}`)))
+  const document = await get<{ paths: Record<string, Record<string, { 'x-hawser-role'?: string }>> }>('/api/v1/openapi.json')
+  const least = (method: string, stated: string | undefined) => Math.max(0, roles.indexOf(stated ?? (method === 'get' ? 'viewer' : 'operator')))
+  served = new Map(Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([m, o]) => [`${m.toUpperCase()} ${path}`, least(m, o['x-hawser-role'])])))
 }
-export const serves = (path: string, method = 'GET') => served.has(`${method} /api/v1${path}`)
+export const serves = (path: string, method: Method = 'GET') => served.has(`${method} /api/v1${path}`)
+
+/** Whether who is signed in may do it; ids stand for themselves. */
+export function may(method: Method, path: string): boolean {
+  const form = path.replace(/^\/api\/v1/, '').split('/').map((part) => (/^[0-9a-f-]{36}$/.test(part) ? '{id}' : part)).join('/')
+  const least = served.get(`${method} /api/v1${form}`) ?? served.get(`${method} /api/v1${form.replace(/\{id\}$/, '{rule_id}')}`)
+  return least !== undefined && role >= least
+}

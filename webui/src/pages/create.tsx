@@ -6,6 +6,7 @@ import type { Connection, EnrolmentTokenCreated, Plan, Site } from '../api/types
 import { Commands, type Write } from '../parts/commands'
 import { Choose, Text, loose, useSubmit } from '../parts/form'
 import { Card, Facts, PageHead, ProblemBox } from '../parts/messages'
+import { PlanBox } from '../parts/plan'
 import { State } from '../parts/state'
 import { TokenLines } from '../parts/token-lines'
 import { SiteFields, emptySite, providerName, siteBody, siteFields, type SiteForm } from './sites'
@@ -67,7 +68,7 @@ function SiteStep({ end, set, other, fleet, problem }: { end: End; set: (e: End)
           options={[{ value: '', text: 'A new site' }, ...fleet.sites.map((s) => ({ value: s.id, text: `${s.name} (${s.role})`, disabled: s.id === taken }))]}
           help="One that is there, or a new one" />
       )}
-      {!end.existing && <SiteFields form={end.form} set={(form) => set({ ...end, form })} problem={problem} />}
+      {!end.existing && <div class="fields"><SiteFields of={(k) => ({ value: end.form[k], set: (v) => set({ ...end, form: { ...end.form, [k]: v } }), name: k, problem })} /></div>}
       {!hasGateway(end, fleet) && (
         <div class="fields">
           <Text label="Gateway" name="gateway_name" value={end.gateway} set={(v) => set({ ...end, gateway: v })} placeholder={siteName(end, fleet) ? gatewayName(end, fleet) : 'name-gw1'}
@@ -75,22 +76,6 @@ function SiteStep({ end, set, other, fleet, problem }: { end: End; set: (e: End)
         </div>
       )}
       <ProblemBox problem={loose(problem, siteFields)} />
-    </div>
-  )
-}
-
-function PlanBox({ plan }: { plan: Plan }) {
-  return (
-    <div class="stack-s">
-      <div class={plan.feasible ? 'note' : 'problem'} role="status">
-        <strong>{plan.feasible ? 'What will happen' : 'This cannot be'}</strong>
-        <span>{plan.summary}</span>
-        {plan.refusals.map((r, i) => <span key={i}>{r.detail}{r.field ? ` (${r.field})` : ''}</span>)}
-        {plan.warnings.map((t) => <span key={t}>{t}</span>)}
-      </div>
-      {plan.links.added.length > 0 && (
-        <ul>{plan.links.added.map((l) => <li key={l.link_id}>Link {l.gateway_a} – {l.gateway_b}: {l.tunnels_after} tunnels ({l.tunnels_reason})</li>)}</ul>
-      )}
     </div>
   )
 }

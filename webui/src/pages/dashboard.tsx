@@ -8,6 +8,7 @@ import type { Gateway, Telemetry } from '../api/types'
 import { Chart, type Line } from '../parts/chart'
 import { useSubmit } from '../parts/form'
 import { Card, Empty, PageHead, ProblemBox } from '../parts/messages'
+import { useRange } from '../parts/range'
 import { State, rank } from '../parts/state'
 import { Table } from '../parts/table'
 import { connectionColumns } from './connections'
@@ -95,18 +96,19 @@ function Held() {
 
 const colours = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5'] as const
 
-/** The last quarter of an hour of those that send most when the page is opened. */
+/** Those that send most when the page is opened. */
 function Busiest({ fleet }: { fleet: Fleet }) {
+  const { query, interval } = useRange()
   const [ids] = useState(() => fleet.gateways.filter(fresh).sort((a, b) => b.telemetry!.goodput_tx_bps - a.telemetry!.goodput_tx_bps).slice(0, 5).map((g) => g.id))
   const shown = ids.filter((id) => fleet.gateway.has(id))
   const objects = shown.map((id) => `gateway/${id}`)
-  const telemetry = useGet<Telemetry>(objects.length ? `/api/v1/telemetry?object=${objects.join(',')}&metric=goodput_tx_bps,busy_ratio&range=15m` : null, 10_000)
+  const telemetry = useGet<Telemetry>(objects.length ? `/api/v1/telemetry?object=${objects.join(',')}&metric=goodput_tx_bps,busy_ratio&${query}` : null, interval)
   if (!telemetry.data) return null
   const lines = (metric: string): Line[] => shown.map((id, i) => ({ metric, object: `gateway/${id}`, text: fleet.gateway.get(id)!.name, colour: colours[i]! }))
   return (
     <div class="charts">
-      <Chart title="Goodput sent" lines={lines('goodput_tx_bps')} telemetry={telemetry.data} object="" show={rate} least={1e6} />
-      <Chart title="Busy, hottest core" lines={lines('busy_ratio')} telemetry={telemetry.data} object="" show={percent} least={1} />
+      <Chart title="Goodput sent" lines={lines('goodput_tx_bps')} telemetry={[telemetry.data]} object="" show={rate} least={1e6} />
+      <Chart title="Busy, hottest core" lines={lines('busy_ratio')} telemetry={[telemetry.data]} object="" show={percent} least={1} />
     </div>
   )
 }

@@ -1,56 +1,41 @@
 import { useState } from 'preact/hooks'
-import { del, patch, post, serves } from '../api/client'
+import { may, post, serves } from '../api/client'
 import { gatewayState, useFleet, type Fleet } from '../api/fleet'
 import { percent, rate, time } from '../api/format'
 import { refresh, useGet } from '../api/live'
 import type { Gateway, Opening, Worker } from '../api/types'
 import { Age, Until } from '../parts/age'
 import { Charts, gatewayCharts } from '../parts/charts'
-import { Commands } from '../parts/commands'
 import { Confirm } from '../parts/confirm'
-import { Text, loose, useSubmit } from '../parts/form'
-import { Card, Empty, Facts, PageHead, ProblemBox, Tabs } from '../parts/messages'
+import { Text } from '../parts/form'
+import { Card, Empty, Facts, Tabs } from '../parts/messages'
+import { Missing, ObjectPage } from '../parts/object-page'
 import { State } from '../parts/state'
 import { Table } from '../parts/table'
-import { navigate, useQuery } from '../shell/location'
+import { WriteForm } from '../parts/write-form'
+import { useQuery } from '../shell/location'
 import type { PageProps } from '.'
 import { staleAfter } from './gateways'
 import { useSizeNames } from './instance-sizes'
 import { linkColumns } from './links'
 
-function EditGateway({ gateway, done }: { gateway: Gateway; done: () => void }) {
-  const before = { name: gateway.name, size: gateway.size ?? '', weight: String(gateway.weight), port_base: String(gateway.port_base) }
-  const [form, setForm] = useState(before)
-  const submit = useSubmit()
-  const of = (k: keyof typeof form) => ({ value: form[k], set: (v: string) => setForm({ ...form, [k]: v }), name: k, problem: submit.problem })
-  const as = (f: typeof form): Record<string, unknown> => ({ name: f.name.trim(), size: f.size.trim() || null, weight: Number(f.weight), port_base: Number(f.port_base) })
-  const was = as(before)
-  const body = Object.fromEntries(Object.entries(as(form)).filter(([k, v]) => v !== was[k]))
-  const path = `/api/v1/gateways/${gateway.id}`
+const home = { href: '/gateways', text: 'Gateways' }
+
+function GatewayEditor({ gateway, done }: { gateway: Gateway; done: () => void }) {
+  const sizes = useSizeNames()
   return (
-    <Card title={`Change ${gateway.name}`}>
-      <form class="stack" onSubmit={(e) => {
-        e.preventDefault()
-        submit.run(async () => {
-          await patch(path, body)
-          refresh()
-          done()
-        })
-      }}>
-        <div class="fields">
+    <WriteForm title={`Change ${gateway.name}`} start={{ name: gateway.name, size: gateway.size ?? '', weight: String(gateway.weight), port_base: String(gateway.port_base) }}
+      method="PATCH" path={`/api/v1/gateways/${gateway.id}`} action="Apply" done={done} cancel={done}
+      body={(f) => ({ name: f.name.trim(), size: f.size.trim() || null, weight: Number(f.weight), port_base: Number(f.port_base) })}>
+      {(of) => (
+        <>
           <Text {...of('name')} label="Name" required help="Lower-case letters, digits and hyphens" />
-          <Text {...of('size')} label="Size" placeholder="c6in.8xlarge" options={useSizeNames()} help="The machine's instance size; may be empty" />
+          <Text {...of('size')} label="Size" placeholder="c6in.8xlarge" options={sizes} help="The machine's instance size; may be empty" />
           <Text {...of('weight')} label="Weight" type="number" help="Share of the site's flows, in relation to its other gateways" />
           <Text {...of('port_base')} label="First port" type="number" help="UDP from here to 49 above, TCP this one. Changing it keys its links anew" />
-        </div>
-        <ProblemBox problem={loose(submit.problem, Object.keys(form))} />
-        <div class="actions">
-          <button class="primary" disabled={submit.busy || !Object.keys(body).length}>Save</button>
-          <button type="button" onClick={done}>Cancel</button>
-        </div>
-        {Object.keys(body).length > 0 && <Commands writes={[{ method: 'PATCH', path, body }]} />}
-      </form>
-    </Card>
+        </>
+      )}
+    </WriteForm>
   )
 }
 
@@ -138,26 +123,19 @@ function Openings({ id }: { id: string }) {
   )
 }
 
-function Actions({ g, edit }: { g: Gateway; edit: () => void }) {
-  const [asking, setAsking] = useState<'revoke' | 'delete'>()
+/** What only gateways have: a token for their machine, and being refused for good. */
+function GatewayActions({ g }: { g: Gateway }) {
+  const [asking, setAsking] = useState(false)
+  const path = `/api/v1/gateways/${g.id}/revoke`
   return (
     <>
-      <button type="button" onClick={edit}>Change</button>
-      {g.state !== 'revoked' && <a class="button" href={`/enrolment?site=${g.site_id}&name=${encodeURIComponent(g.name)}`}>Token</a>}
-      {g.state === 'enrolled' && <button type="button" class="danger" onClick={() => setAsking('revoke')}>Revoke</button>}
-      <button type="button" class="danger" onClick={() => setAsking('delete')}>Delete</button>
-      {asking === 'revoke' && <Confirm title={`Revoke ${g.name}?`} action="Revoke" close={() => setAsking(undefined)}
+      {g.state !== 'revoked' && may('POST', '/enrolment-tokens') && <a class="button" href={`/enrolment?site=${g.site_id}&name=${encodeURIComponent(g.name)}`}>Token</a>}
+      {g.state === 'enrolled' && may('POST', path) && <button type="button" class="danger" onClick={() => setAsking(true)}>Revoke</button>}
+      {asking && <Confirm title={`Revoke ${g.name}?`} action="Revoke" close={() => setAsking(false)} writes={[{ method: 'POST', path }]}
         text="It is refused at once and for good, and its peers drop its keys. A machine of this name must enrol anew after the gateway was deleted."
         run={async () => {
-          await post(`/api/v1/gateways/${g.id}/revoke`)
+          await post(path)
           refresh()
-        }} />}
-      {asking === 'delete' && <Confirm title={`Delete ${g.name}?`} action="Delete" close={() => setAsking(undefined)}
-        text={g.state === 'enrolled' ? 'It is revoked first; its links and tunnels go.' : 'Its links go.'}
-        run={async () => {
-          await del(`/api/v1/gateways/${g.id}`)
-          refresh()
-          navigate('/gateways')
         }} />}
     </>
   )
@@ -166,10 +144,8 @@ function Actions({ g, edit }: { g: Gateway; edit: () => void }) {
 export function GatewayPage({ id }: PageProps) {
   const fleet = useFleet()
   const [tab] = useQuery('tab', 'overview')
-  const [editing, setEditing] = useState(false)
   const g = fleet.data?.gateway.get(id)
-  if (fleet.data && !g) return <Empty page title="There is no such gateway" action={{ href: '/gateways', text: 'All gateways' }} />
-  if (!g) return <ProblemBox problem={fleet.problem} />
+  if (!g) return <Missing live={fleet} noun="gateway" home={home} />
   const links = fleet.data!.links.filter((l) => l.link.gateway_a_id === id || l.link.gateway_b_id === id)
   const tabs = [
     { id: 'overview', text: 'Overview' }, ...(serves('/telemetry') ? [{ id: 'charts', text: 'Charts' }] : []), { id: 'links', text: `Links ${links.length}` },
@@ -178,21 +154,22 @@ export function GatewayPage({ id }: PageProps) {
     { id: 'config', text: 'Config' },
   ]
   return (
-    <>
-      <PageHead title={g.name} crumb={{ href: '/gateways', text: 'Gateways' }}>
-        <State state={gatewayState(g)} status={g.status} />
-        <Actions g={g} edit={() => setEditing(true)} />
-      </PageHead>
-      {g.unconfirmed_peers.length > 0 && <div class="note">Not confirmed yet by {g.unconfirmed_peers.map((p) => fleet.data!.gateway.get(p)?.name ?? p).join(', ')}: their keys with it end with its certificate at the latest.</div>}
-      <Tabs base={`/gateways/${id}`} now={tab} tabs={tabs} />
-      {editing ? <EditGateway gateway={g} done={() => setEditing(false)} />
-        : tab === 'links' ? <Table prefix="l-" name="links of this gateway" rows={links} columns={linkColumns(!!fleet.data!.topology)} rowKey={(l) => l.link.id} sort="name"
-            empty={<Empty title="No link yet" action={{ href: '/create', text: 'Connect its site' }}>Links follow from the connections of its site.</Empty>} />
-        : tab === 'charts' ? <Charts object={`gateway/${id}`} charts={(kind) => gatewayCharts(kind, g.performance?.published_bps)} />
-        : tab === 'workers' ? <Workers id={id} />
-        : tab === 'openings' ? <Openings id={id} />
-        : tab === 'config' ? <Config g={g} />
-        : <Overview g={g} fleet={fleet.data!} />}
-    </>
+    <ObjectPage title={g.name} noun="gateway" home={home} path={`/api/v1/gateways/${id}`} state={<State state={gatewayState(g)} status={g.status} />}
+      actions={<GatewayActions g={g} />} editor={(done) => <GatewayEditor gateway={g} done={done} />}
+      removal={{ text: g.state === 'enrolled' ? 'It is revoked first; its links and tunnels go.' : 'Its links go.' }}>
+      {(editor) => (
+        <>
+          {g.unconfirmed_peers.length > 0 && <div class="note">Not confirmed yet by {g.unconfirmed_peers.map((p) => fleet.data!.gateway.get(p)?.name ?? p).join(', ')}: their keys with it end with its certificate at the latest.</div>}
+          <Tabs base={`/gateways/${id}`} now={tab} tabs={tabs} />
+          {editor ?? (tab === 'links' ? <Table prefix="l-" name="links of this gateway" rows={links} columns={linkColumns(!!fleet.data!.topology)} rowKey={(l) => l.link.id} sort="name"
+              empty={<Empty title="No link yet" action={{ href: `/create?first=${g.site_id}`, text: 'Connect its site' }}>Links follow from the connections of its site.</Empty>} />
+            : tab === 'charts' ? <Charts object={`gateway/${id}`} charts={(kind) => gatewayCharts(kind, g.performance?.published_bps)} />
+            : tab === 'workers' ? <Workers id={id} />
+            : tab === 'openings' ? <Openings id={id} />
+            : tab === 'config' ? <Config g={g} />
+            : <Overview g={g} fleet={fleet.data!} />)}
+        </>
+      )}
+    </ObjectPage>
   )
 }

@@ -5,10 +5,13 @@ import { useGet } from '../api/live'
 import type { Tunnel } from '../api/types'
 import { Age } from '../parts/age'
 import { Charts, linkCharts } from '../parts/charts'
-import { Card, Empty, Facts, PageHead, ProblemBox } from '../parts/messages'
+import { Card, Empty, Facts, PageHead } from '../parts/messages'
+import { Missing } from '../parts/object-page'
 import { State, rank } from '../parts/state'
 import { Table, type Column } from '../parts/table'
 import type { PageProps } from '.'
+
+const home = { href: '/connections', text: 'Connections' }
 
 export function linkColumns(measured: boolean): Column<LinkView>[] {
   const all: (Column<LinkView> & { measured?: boolean })[] = [
@@ -61,13 +64,12 @@ function Tunnels({ view }: { view: LinkView }) {
 export function LinkPage({ id }: PageProps) {
   const fleet = useFleet()
   const view = fleet.data?.links.find((l) => l.link.id === id)
-  if (fleet.data && !view) return <Empty page title="There is no such link" action={{ href: '/connections', text: 'All connections' }} />
-  if (!view) return <ProblemBox problem={fleet.problem} />
+  if (!view) return <Missing live={fleet} noun="link" home={home} />
   const l = view.link
   const connection = fleet.data!.connections.find((c) => c.connection.id === l.connection_id)
   return (
     <>
-      <PageHead title={view.name} crumb={connection ? { href: `/connections/${connection.connection.id}`, text: connection.connection.name } : { href: '/connections', text: 'Connections' }}>
+      <PageHead title={view.name} crumb={connection ? { href: `/connections/${connection.connection.id}`, text: connection.connection.name } : home}>
         <State state={view.state} status={{ ...l.status, state: view.state, reason: view.reason }} />
       </PageHead>
       <div class="stack">
@@ -86,7 +88,7 @@ export function LinkPage({ id }: PageProps) {
             ['Seen', <>{l.status.observer ? `by ${l.status.observer}, ` : ''}<Age at={l.status.observed_at} stale={30} /></>],
           ]} />
         </Card>
-        {serves('/telemetry') && <Charts object={`link/${l.id}`} charts={linkCharts} />}
+        {serves('/telemetry') && <Charts object={`link/${l.id}`} observers={[l.gateway_a_id, l.gateway_b_id]} charts={linkCharts(view.a?.name ?? 'a', view.b?.name ?? 'b')} />}
         {serves('/links/{id}/tunnels') && <Tunnels view={view} />}
       </div>
     </>

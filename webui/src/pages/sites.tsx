@@ -1,18 +1,17 @@
-import { useState } from 'preact/hooks'
-import { del, patch, post } from '../api/client'
+import { may, post } from '../api/client'
 import { useFleet } from '../api/fleet'
-import { refresh } from '../api/live'
-import type { Site } from '../api/types'
-import { Commands } from '../parts/commands'
-import { Confirm } from '../parts/confirm'
-import { Choose, Text, loose, split, useSubmit } from '../parts/form'
-import { Card, Empty, Facts, PageHead, ProblemBox } from '../parts/messages'
-import { Table, type Column } from '../parts/table'
 import { time } from '../api/format'
-import { navigate } from '../shell/location'
+import type { Site } from '../api/types'
+import { Choose, Text, split } from '../parts/form'
+import { Card, Empty, Facts, PageHead } from '../parts/messages'
+import { Missing, ObjectPage } from '../parts/object-page'
+import { Table, type Column } from '../parts/table'
+import { WriteForm, type Of } from '../parts/write-form'
 import type { PageProps } from '.'
 import { connectionColumns } from './connections'
 import { gatewayColumns } from './gateways'
+
+const home = { href: '/sites', text: 'Sites' }
 
 export const providers = [
   { value: 'aws', text: 'AWS' }, { value: 'azure', text: 'Azure' }, { value: 'gcp', text: 'Google Cloud' },
@@ -42,7 +41,7 @@ export function SitesPage() {
   )
 }
 
-export interface SiteForm {
+export type SiteForm = {
   name: string
   provider: string
   region: string
@@ -50,114 +49,91 @@ export interface SiteForm {
   cidrs: string
   domain: string
   takeover: string
+  trusted_underlay: string
 }
 
 export const siteBody = (f: SiteForm) => ({
   name: f.name.trim(), provider: f.provider, region: f.region.trim() || null, role: f.role, cidrs: split(f.cidrs),
   domain: f.domain.trim() || 'default', takeover: f.takeover,
+  trusted_underlay: f.trusted_underlay === 'yes',
 })
 
-export const siteFields = ['name', 'provider', 'region', 'role', 'cidrs', 'domain', 'takeover']
+export const siteFields = ['name', 'provider', 'region', 'role', 'cidrs', 'domain', 'takeover', 'trusted_underlay']
 
-export function SiteFields({ form, set, problem }: { form: SiteForm; set: (f: SiteForm) => void; problem: ReturnType<typeof useSubmit>['problem'] }) {
-  const of = (k: keyof SiteForm) => ({ value: form[k], set: (v: string) => set({ ...form, [k]: v }), name: k, problem })
+export function SiteFields({ of }: { of: Of<SiteForm> }) {
+  const more = (['domain', 'takeover', 'trusted_underlay'] as const).some((k) => of(k).problem?.at(k))
   return (
     <>
-    <div class="fields">
       <Text {...of('name')} label="Name" required placeholder="branch-berlin" help="Lower-case letters, digits and hyphens" />
       <Choose {...of('role')} label="Role" options={[{ value: 'spoke', text: 'Spoke' }, { value: 'transit', text: 'Transit' }]} help="Spokes reach each other through transits" />
       <Choose {...of('provider')} label="Where" options={providers} help="For sizes and openings; changes nothing in the traffic" />
       <Text {...of('region')} label="Region" placeholder="eu-central-1" help="As the provider names it; may be empty" />
       <Text {...of('cidrs')} label="Networks" lines wide placeholder={'10.1.0.0/16\nfd01::/48'} help="IPv4 and IPv6 prefixes of this site, one a line. No two sites may overlap" />
-    </div>
-    <details open={!!(problem?.at('domain') || problem?.at('takeover'))}>
-      <summary>Domain and takeover</summary>
-      <div class="fields" style={{ marginTop: '12px' }}>
-        <Text {...of('domain')} label="Domain" placeholder="default" help="Sites of different domains do not reach each other" />
-        <Choose {...of('takeover')} label="Takeover" options={[
-          { value: 'none', text: 'none' }, { value: 'arp', text: 'ARP: the other gateway takes the address' },
-          { value: 'ecmp', text: 'ECMP: the network does it' }, { value: 'cloud_routes', text: 'Cloud route tables' },
-        ]} help="How hosts follow when a gateway goes away" />
-      </div>
-    </details>
+      <details class="wide" open={more}>
+        <summary>Domain, takeover and underlay</summary>
+        <div class="fields" style={{ marginTop: '12px' }}>
+          <Text {...of('domain')} label="Domain" placeholder="default" help="Sites of different domains do not reach each other" />
+          <Choose {...of('takeover')} label="Takeover" options={[
+            { value: 'none', text: 'none' }, { value: 'arp', text: 'ARP: the other gateway takes the address' },
+            { value: 'ecmp', text: 'ECMP: the network does it' }, { value: 'cloud_routes', text: 'Cloud route tables' },
+          ]} help="How hosts follow when a gateway goes away" />
+          <Choose {...of('trusted_underlay')} label="Underlay" options={[{ value: 'no', text: 'not trusted' }, { value: 'yes', text: 'trusted' }]}
+            help="Trusted at both sites is one of the conditions for a connection without encryption; by itself it changes nothing" />
+        </div>
+      </details>
     </>
   )
 }
 
-export const emptySite = (role: string): SiteForm => ({ name: '', provider: 'aws', region: '', role, cidrs: '', domain: 'default', takeover: 'none' })
+export const emptySite = (role: string): SiteForm => ({ name: '', provider: 'aws', region: '', role, cidrs: '', domain: 'default', takeover: 'none', trusted_underlay: 'no' })
+export const yesNo = (v: boolean) => (v ? 'yes' : 'no')
 
-function EditSite({ site, done }: { site: Site; done: () => void }) {
-  const before: SiteForm = { ...site, region: site.region ?? '', cidrs: site.cidrs.join('\n') }
-  const [form, setForm] = useState(before)
-  const submit = useSubmit()
-  const was = siteBody(before)
-  const body = Object.fromEntries(Object.entries(siteBody(form)).filter(([k, v]) => JSON.stringify(v) !== JSON.stringify(was[k as keyof typeof was])))
-  const path = `/api/v1/sites/${site.id}`
+const formOf = (s: Site): SiteForm => ({
+  name: s.name, provider: s.provider, region: s.region ?? '', role: s.role, cidrs: s.cidrs.join('\n'), domain: s.domain, takeover: s.takeover,
+  trusted_underlay: yesNo(s.trusted_underlay),
+})
+
+function SiteEditor({ site, done }: { site: Site; done: () => void }) {
   return (
-    <Card title={`Change ${site.name}`}>
-      <form class="stack" onSubmit={(e) => {
-        e.preventDefault()
-        submit.run(async () => {
-          await patch(path, body)
-          refresh()
-          done()
-        })
-      }}>
-        <SiteFields form={form} set={setForm} problem={submit.problem} />
-        <ProblemBox problem={loose(submit.problem, siteFields)} />
-        <div class="actions">
-          <button class="primary" disabled={submit.busy || !Object.keys(body).length}>Save</button>
-          <button type="button" onClick={done}>Cancel</button>
-        </div>
-        {Object.keys(body).length > 0 && <Commands writes={[{ method: 'PATCH', path, body }]} />}
-      </form>
-    </Card>
+    <WriteForm title={`Change ${site.name}`} start={formOf(site)}
+      method="PATCH" path={`/api/v1/sites/${site.id}`} body={siteBody} action="Apply" done={done} cancel={done}>
+      {(of) => <SiteFields of={of} />}
+    </WriteForm>
   )
 }
 
 export function SitePage({ id }: PageProps) {
   const fleet = useFleet()
-  const [editing, setEditing] = useState(false)
-  const [removing, setRemoving] = useState(false)
   const site = fleet.data?.site.get(id)
-  if (fleet.data && !site) return <Empty page title="There is no such site" action={{ href: '/sites', text: 'All sites' }} />
-  if (!site) return <ProblemBox problem={fleet.problem} />
+  if (!site) return <Missing live={fleet} noun="site" home={home} />
   const gateways = fleet.data!.gateways.filter((g) => g.site_id === id)
   const connections = fleet.data!.connections.filter((c) => c.connection.site_a_id === id || c.connection.site_b_id === id)
   return (
-    <>
-      <PageHead title={site.name} crumb={{ href: '/sites', text: 'Sites' }}>
-        <a class="button" href={`/enrolment?site=${id}`}>Add a gateway</a>
-        <button type="button" onClick={() => setEditing(true)}>Change</button>
-        <button type="button" class="danger" onClick={() => setRemoving(true)}>Delete</button>
-      </PageHead>
-      <div class="stack">
-        {editing ? <EditSite site={site} done={() => setEditing(false)} /> : (
-          <Card>
-            <Facts rows={[
-              ['Role', site.role], ['Where', `${providerName(site.provider)}${site.region ? `, ${site.region}` : ''}`],
-              ['Networks', site.cidrs.length ? <span class="mono">{site.cidrs.join(', ')}</span> : <span class="muted">none</span>],
-              ['Domain', site.domain], ['Takeover', site.takeover],
-              ['Underlay', site.trusted_underlay ? 'trusted' : 'not trusted'],
-              ['Created', time(site.created_at)],
-            ]} />
-          </Card>
-        )}
-        <h2>Gateways</h2>
-        <Table prefix="g-" name="gateways of this site" rows={gateways} columns={gatewayColumns(fleet.data!.site).filter((c) => c.id !== 'site')} rowKey={(g) => g.id} sort="name"
-          empty={<Empty title="No gateway yet" action={{ href: `/enrolment?site=${id}`, text: 'Make an enrolment token' }}>A machine of this site becomes its gateway by enrolling with a token.</Empty>} />
-        <h2>Connections</h2>
-        <Table prefix="c-" name="connections of this site" rows={connections} columns={connectionColumns(!!fleet.data!.topology)} rowKey={(c) => c.connection.id} sort="name"
-          empty={<Empty title="Not connected yet" action={{ href: '/create', text: 'Connect it' }} />} />
-      </div>
-      {removing && <Confirm title={`Delete site ${site.name}?`} action="Delete" close={() => setRemoving(false)}
-        text="Its networks are no longer reached. It must have neither gateways nor connections."
-        run={async () => {
-          await del(`/api/v1/sites/${id}`)
-          refresh()
-          navigate('/sites')
-        }} />}
-    </>
+    <ObjectPage title={site.name} noun="site" home={home} path={`/api/v1/sites/${id}`} editor={(done) => <SiteEditor site={site} done={done} />}
+      removal={{ text: 'Its networks are no longer reached. It must have neither gateways nor connections.' }}
+      actions={may('POST', '/enrolment-tokens') && <a class="button" href={`/enrolment?site=${id}`}>Add a gateway</a>}>
+      {(editor) => (
+        <div class="stack">
+          {editor ?? (
+            <Card>
+              <Facts rows={[
+                ['Role', site.role], ['Where', `${providerName(site.provider)}${site.region ? `, ${site.region}` : ''}`],
+                ['Networks', site.cidrs.length ? <span class="mono">{site.cidrs.join(', ')}</span> : <span class="muted">none</span>],
+                ['Domain', site.domain], ['Takeover', site.takeover],
+                ['Underlay', site.trusted_underlay ? 'trusted' : 'not trusted'],
+                ['Created', time(site.created_at)],
+              ]} />
+            </Card>
+          )}
+          <h2>Gateways</h2>
+          <Table prefix="g-" name="gateways of this site" rows={gateways} columns={gatewayColumns(fleet.data!.site).filter((c) => c.id !== 'site')} rowKey={(g) => g.id} sort="name"
+            empty={<Empty title="No gateway yet" action={{ href: `/enrolment?site=${id}`, text: 'Make an enrolment token' }}>A machine of this site becomes its gateway by enrolling with a token.</Empty>} />
+          <h2>Connections</h2>
+          <Table prefix="c-" name="connections of this site" rows={connections} columns={connectionColumns(!!fleet.data!.topology)} rowKey={(c) => c.connection.id} sort="name"
+            empty={<Empty title="Not connected yet" action={{ href: `/create?first=${id}`, text: 'Connect it' }} />} />
+        </div>
+      )}
+    </ObjectPage>
   )
 }
 

@@ -3,6 +3,7 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import type { Telemetry } from '../api/types'
 import { themeChanged, token } from '../shell/theme'
+import { zoomTo } from './range'
 
 export interface Line {
   metric: string
@@ -10,6 +11,8 @@ export interface Line {
   colour: '--series-1' | '--series-2' | '--series-3' | '--series-4' | '--series-5'
   /** Whose, where a chart shows several. */
   object?: string
+  /** Which of the answers it stands in. */
+  end?: number
   /** Below the axis: what goes out. */
   below?: boolean
 }
@@ -17,7 +20,7 @@ export interface Line {
 interface Props {
   title: string
   lines: Line[]
-  telemetry: Telemetry
+  telemetry: Telemetry[]
   object: string
   show: (v: number | null | undefined) => string
   /** The axis reaches at least so far: noise of an idle line is no mountain. */
@@ -27,31 +30,33 @@ interface Props {
   mark?: { value: number; text: string } | undefined
 }
 
-type Values = (number | null)[]
+type Values = (number | null | undefined)[]
 
-/** Columns of uPlot: time, then avg, min and max of each line; what comes in is negative. */
-function columns(telemetry: Telemetry, object: string, lines: Line[]): uPlot.AlignedData {
+/** Columns of uPlot: time, then avg, min and max of each line; what goes out is negative. Lines of several observers are joined by
+ * time: where one was not asked is no gap of the other. */
+function columns(telemetry: Telemetry[], object: string, lines: Line[]): uPlot.AlignedData {
+  return uPlot.join(lines.map((line) => table(telemetry[line.end ?? 0]!, line.object ?? object, line)))
+}
+
+function table(telemetry: Telemetry, object: string, line: Line): uPlot.AlignedData {
   const begin = Date.parse(telemetry.from) / 1000
   const end = Date.parse(telemetry.to) / 1000
   // The whole range is shown, also where nothing was measured.
   const times = telemetry.offset_seconds.map((s) => begin + s)
   const before = times[0] !== begin ? 1 : 0
   const after = end > (times.at(-1) ?? begin) ? 1 : 0
-  const pad = (v: Values): Values => [...Array<null>(before).fill(null), ...v, ...Array<null>(after).fill(null)]
-  const out: Values[] = [[...(before ? [begin] : []), ...times, ...(after ? [end] : [])]]
-  for (const line of lines) {
-    const series = telemetry.series.find((s) => s.object === (line.object ?? object) && s.metric === line.metric)
-    const sign = line.below ? -1 : 1
-    for (const part of ['avg', 'min', 'max'] as const) out.push(pad((series?.[part] ?? times.map(() => null)).map((v) => (v === null ? null : v * sign))))
-  }
-  return out as uPlot.AlignedData
+  const pad = (v: (number | null)[]) => [...Array<null>(before).fill(null), ...v, ...Array<null>(after).fill(null)]
+  const series = telemetry.series.find((s) => s.object === object && s.metric === line.metric)
+  const sign = line.below ? -1 : 1
+  const part = (name: 'avg' | 'min' | 'max') => pad((series?.[name] ?? times.map(() => null)).map((v) => (v === null ? null : v * sign)))
+  return [[...(before ? [begin] : []), ...times, ...(after ? [end] : [])], part('avg'), part('min'), part('max')]
 }
 
 function options(box: HTMLElement, { lines, show, mark, least, whole }: Props, at: (i: number | null | undefined) => void): uPlot.Options {
   const axis = { stroke: token('--text-2'), font: `12px ${token('--font')}`, grid: { stroke: token('--line'), width: 1 }, ticks: { show: false } }
   return {
     width: box.clientWidth, height: 180, legend: { show: false }, padding: [8, 8, 0, 0],
-    cursor: { sync: { key: 'page' }, drag: { x: true, y: false }, points: { size: 6 } },
+    cursor: { sync: { key: 'page' }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     scales: { y: { range: (_u, low, high) => {
       const top = Math.max(high ?? 0, mark && high ? Math.min(mark.value, high * 4) : 0, least)
       return [Math.min(low ?? 0, lines.some((l) => l.below) ? -least : 0) * 1.08, top * 1.08]
@@ -73,6 +78,12 @@ function options(box: HTMLElement, { lines, show, mark, least, whole }: Props, a
     }),
     hooks: {
       setCursor: [(u) => at(u.cursor.idx)],
+      setSelect: [(u) => {
+        const { left, width } = u.select
+        if (width < 8) return
+        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+        zoomTo(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'))
+      }],
       draw: [(u) => {
         if (!mark) return
         const y = u.valToPos(mark.value, 'y', true)
@@ -106,7 +117,7 @@ export function Chart(props: Props) {
     const spans = key.current?.querySelectorAll('b') ?? []
     lines.forEach((_, k) => {
       const column = d[3 * k + 1] as Values
-      const v = i == null ? [...column].reverse().find((x) => x !== null) : column[i]
+      const v = i == null ? [...column].reverse().find((x) => x != null) : column[i]
       if (spans[k]) spans[k]!.textContent = v == null ? '–' : show(Math.abs(v))
     })
   }
@@ -132,14 +143,14 @@ export function Chart(props: Props) {
   useEffect(() => {
     plot.current?.setData(data)
     tell(plot.current?.cursor.idx)
-  }, [telemetry])
+  }, telemetry)
 
   return (
     <section class="card chart" aria-label={title}>
       <div class="title"><h2>{title}</h2>
         <div class="key" ref={key}>
           {lines.map((l) => <span key={`${l.object ?? ''} ${l.metric}`}><i class={`key${l.colour}`} />{l.text} <b /></span>)}
-          {mark && <span>- - {mark.text}</span>}
+          {mark && <span title="Of its size, as its source prints it">- - {mark.text}</span>}
         </div>
       </div>
       <div ref={box} />

@@ -21,7 +21,7 @@ function flag(key: string, value: unknown, names: Record<string, string>): strin
 function hawserctl({ method, path, body = {}, names = {} }: Write): string | undefined {
   const [, kind, id] = path.match(/^\/api\/v1\/([a-z-]+)(?:\/([0-9a-f-]{36}))?$/) ?? []
   const noun = nouns[kind ?? '']
-  const verb = method === 'POST' ? 'create' : method === 'PATCH' ? 'set' : undefined
+  const verb = { POST: 'create', PATCH: 'set', PUT: undefined, DELETE: 'delete' }[method]
   if (!noun || !verb) return undefined
   const flags = Object.entries(body).filter(([, v]) => method === 'PATCH' || v !== null).map(([k, v]) => flag(k, v, names))
   return ['hawserctl', noun, verb, ...(id ? [id] : []), ...flags].join(' ')

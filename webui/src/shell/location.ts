@@ -5,7 +5,18 @@ const watchers = new Set<() => void>()
 const changed = () => { for (const f of [...watchers]) f() }
 window.addEventListener('popstate', changed)
 
-export function navigate(to: string, replace = false) {
+/** The time range goes along from page to page. */
+function carried(to: string): string {
+  const target = new URL(to, location.origin)
+  const names = ['range', 'since', 'until']
+  if (target.pathname === location.pathname || names.some((n) => target.searchParams.has(n))) return to
+  const here = new URLSearchParams(location.search)
+  for (const name of names) if (here.has(name)) target.searchParams.set(name, here.get(name)!)
+  return target.pathname + target.search
+}
+
+export function navigate(address: string, replace = false) {
+  const to = carried(address)
   if (to === location.pathname + location.search) return
   history[replace ? 'replaceState' : 'pushState'](null, '', to)
   if (!replace) window.scrollTo(0, 0)

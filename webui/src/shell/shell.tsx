@@ -3,6 +3,7 @@ import { useEffect, useReducer, useRef } from 'preact/hooks'
 import { signOut } from '../api/client'
 import type { WhoAmI } from '../api/types'
 import { pages, titleOf } from '../pages'
+import { RangeControl } from '../parts/range'
 import { StaleBanner, Updated } from './freshness'
 import { navigate, useLocation } from './location'
 import { Mark } from './mark'
@@ -47,6 +48,7 @@ export function Shell({ me, children, leave }: { me: WhoAmI; children: Component
         <a class="brand" href="/"><Mark />Hawser</a>
         <Search />
         <span class="grow" />
+        <RangeControl />
         <Updated />
         <ThemeButton />
         <span class="muted nowrap" title={`Signed in with the token that begins with ${me.token_prefix}`}>{me.role} · <span class="mono">{me.token_prefix}…</span></span>
