@@ -7,6 +7,8 @@ import { DashboardPage } from './dashboard'
 import { DiagnosticsPage } from './diagnostics'
 import { OperationPage } from './diagnostics/operation'
 import { EnrolmentPage } from './enrolment'
+import { FirewallPage } from './firewall'
+import { RulesetPage } from './firewall/ruleset'
 import { GatewayPage } from './gateway'
 import { GatewaysPage } from './gateways'
 import { InstanceSizesPage } from './instance-sizes'
@@ -29,6 +31,7 @@ interface Entry {
 }
 
 const always = () => true
+const filters = () => serves('/rulesets')
 const asks = () => serves('/operations') && serves('/diagnostics/trace-path', 'POST')
 
 export const pages: Entry[] = [
@@ -41,6 +44,8 @@ export const pages: Entry[] = [
   { path: '/connections', title: 'Connections', nav: 'Connections', there: always, page: ConnectionsPage },
   { path: '/connections/:id', title: 'Connection', there: always, page: ConnectionPage },
   { path: '/links/:id', title: 'Link', there: always, page: LinkPage },
+  { path: '/firewall', title: 'Firewall', nav: 'Firewall', there: filters, page: FirewallPage },
+  { path: '/firewall/:id', title: 'Ruleset', there: filters, page: RulesetPage },
   { path: '/diagnostics', title: 'Diagnostics', nav: 'Diagnostics', there: asks, page: DiagnosticsPage },
   { path: '/diagnostics/:id', title: 'Diagnostics', there: asks, page: OperationPage },
   { path: '/instance-sizes', title: 'Instance sizes', nav: 'Instance sizes', there: () => serves('/instance-sizes'), page: InstanceSizesPage },

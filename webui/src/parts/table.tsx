@@ -28,6 +28,8 @@ interface Props<T> {
   /** Prefix of its names in the query, where a page has several tables. */
   prefix?: string
   tools?: ComponentChildren
+  /** Cells of a last row that no filter or sorting touches. */
+  foot?: ComponentChildren
 }
 
 const FIRST = 200
@@ -49,7 +51,7 @@ function compare(a: string | number | null | undefined, b: string | number | nul
   return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true })
 }
 
-export function Table<T>({ name, rows, columns, rowKey, problem, empty, sort, prefix = '', tools }: Props<T>) {
+export function Table<T>({ name, rows, columns, rowKey, problem, empty, sort, prefix = '', tools, foot }: Props<T>) {
   const [filter, setFilter] = useQuery(prefix + 'q')
   const [by, setBy] = useQuery(prefix + 'sort', sort)
   const [all, setAll] = useState(false)
@@ -99,6 +101,7 @@ export function Table<T>({ name, rows, columns, rowKey, problem, empty, sort, pr
             ))}
             {rows && !found.length && <tr><td colSpan={columns.length} class="muted">Nothing matches “{filter}”. <button type="button" class="quiet small" onClick={() => setFilter('')}>Clear the filter</button></td></tr>}
           </tbody>
+          {foot && <tfoot><tr>{foot}</tr></tfoot>}
         </table>
       </div>
       {found.length > shown.length && <div class="table-tools"><button type="button" onClick={() => setAll(true)}>Show all {found.length}</button></div>}

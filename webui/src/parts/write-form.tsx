@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Problem, patch, post, put } from '../api/client'
 import { refresh } from '../api/live'
 import { Commands, type Write } from './commands'
@@ -39,6 +39,9 @@ function ofForm(problem: Problem | undefined): Problem | undefined {
 export function WriteForm<F extends Record<string, string>, A = unknown>(p: Props<F, A>) {
   const [form, setForm] = useState(p.start)
   const submit = useSubmit()
+  const element = useRef<HTMLFormElement>(null)
+  // Opened by a press somewhere else on the page: it comes into view, ready to type in.
+  useEffect(() => { if (p.cancel) element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus() }, [])
   const content = p.method === 'PATCH' ? differs(p.body(form), p.body(p.start)) : p.body(form)
   const body = p.wrap ? p.wrap(content) : content
   const some = p.method !== 'PATCH' || Object.keys(content).length > 0
@@ -53,7 +56,7 @@ export function WriteForm<F extends Record<string, string>, A = unknown>(p: Prop
   const shown = loose(problem, Object.keys(p.start))
   return (
     <Card title={p.title}>
-      <form class="stack" onSubmit={(e) => {
+      <form ref={element} class="stack" onSubmit={(e) => {
         e.preventDefault()
         submit.run(async () => {
           const answer = await send<A>(p.path, body)
