@@ -85,7 +85,7 @@ test('strings with markup are text in every field', visit(async (page) => {
   }
   // The first step refuses nothing; the API's refusal of the name is shown at its field, as text.
   await page.goto(`${url}/create`)
-  await page.getByText('Domain and takeover').click()
+  await page.getByText('Domain, takeover and underlay').click()
   for (const label of ['Name', 'Region', 'Networks', 'Domain', 'Gateway']) await page.getByLabel(label, { exact: true }).fill(MARKUP)
   await page.getByRole('button', { name: 'Next' }).click()
   await page.getByLabel('Site', { exact: true }).selectOption({ label: 'site-t (transit)' })
@@ -161,7 +161,8 @@ test('from the assistant to traffic', visit(async (page) => {
   await page.getByLabel('Networks').fill('10.2.0.0/16\nfd02::/48')
   await page.getByLabel('Gateway', { exact: true }).fill('gw-b1')
   await page.getByRole('button', { name: 'Next' }).click()
-  await page.getByLabel('Site', { exact: true }).selectOption({ label: 'site-t (transit)' })
+  // The only transit is offered.
+  await page.getByText('Which one it is joined with').waitFor()
   await page.getByRole('button', { name: 'Next' }).click()
   await page.getByRole('button', { name: 'Next' }).click()
   await page.getByText('new; spoke, On premises, 10.2.0.0/16, fd02::/48').waitFor()
@@ -175,6 +176,7 @@ test('from the assistant to traffic', visit(async (page) => {
   await lab('start', 'agent@gw-b1')
   await page.getByText('gw-b1 is enrolled').waitFor({ timeout: 40_000 })
   await page.getByText(/site-b-site-t is up: \d+ of \d+ tunnels/).waitFor({ timeout: 40_000 })
+  await page.getByText('10.3.0.0/16, fd03::/48, 10.1.0.0/16, fd01::/48 to gw-b1 at 10.2.1.1').waitFor()
   for (const address of state().nodes['host-b'].addresses.site) {
     await lab('exec', 'host-a', '--', 'ping', '-n', '-c', '3', '-i', '0.2', '-W', '5', address)
   }

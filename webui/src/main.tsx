@@ -6,6 +6,7 @@ import type { WhoAmI } from './api/types'
 import { Page } from './pages'
 import { Empty, ProblemBox } from './parts/messages'
 import { navigate, useLocation } from './shell/location'
+import { setWhoIsHere } from './shell/me'
 import { Shell } from './shell/shell'
 import { SignIn } from './shell/sign-in'
 import { applyTheme } from './shell/theme'
@@ -33,6 +34,7 @@ function Console() {
 
   const arrive = async () => {
     const [who] = await Promise.all([whoAmI(), learnPaths()])
+    setWhoIsHere(who)
     setMe(who)
     setProblem(undefined)
     if (location.pathname === '/sign-in') navigate(wanted(), true)

@@ -94,12 +94,14 @@ export const status = {
   },
 }
 
-/** Everything is read anew, after a write. */
+/** Everything is read anew, after a write: once the page that it leads to is drawn, so that nobody asks for what was deleted. */
 export function refresh() {
-  for (const e of entries.values()) {
-    e.at = 0
-    if (e.watchers.size) e.load()
-  }
+  setTimeout(() => {
+    for (const e of entries.values()) {
+      e.at = 0
+      if (e.watchers.size) e.load()
+    }
+  })
 }
 
 export function forget() {

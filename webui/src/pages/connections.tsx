@@ -1,6 +1,8 @@
+import { serves } from '../api/client'
 import { useFleet, type ConnectionView } from '../api/fleet'
 import { mbps, ms, percent, rate, time } from '../api/format'
 import type { Connection } from '../api/types'
+import { ActionLink } from '../parts/action-link'
 import { Choose, Text } from '../parts/form'
 import { Card, Empty, Facts, PageHead } from '../parts/messages'
 import { Missing, ObjectPage } from '../parts/object-page'
@@ -8,6 +10,7 @@ import { State, rank } from '../parts/state'
 import { Table, type Column } from '../parts/table'
 import { WriteForm } from '../parts/write-form'
 import type { PageProps } from '.'
+import { Encryption } from './connections/encryption'
 import { linkColumns } from './links'
 import { yesNo } from './sites'
 
@@ -35,7 +38,7 @@ export function ConnectionsPage() {
   const fleet = useFleet()
   return (
     <>
-      <PageHead title="Connections"><a class="button primary" href="/create">Create</a></PageHead>
+      <PageHead title="Connections"><ActionLink primary href="/create">Join two sites</ActionLink></PageHead>
       <Table name="connections" rows={fleet.data?.connections} problem={fleet.problem} columns={connectionColumns(!!fleet.data?.topology)} rowKey={(c) => c.connection.id} sort="name"
         empty={<Empty title="No connection yet" action={{ href: '/create', text: 'Join two sites' }}>A connection says which two sites reach each other; links and tunnels follow from it.</Empty>} />
     </>
@@ -46,15 +49,16 @@ const suiteChoices = ['aes-256-gcm', 'aes-128-gcm', 'aes-256-gcm aes-128-gcm']
 export const suiteText = (suites: string) => suites.split(' ').map((s) => s.toUpperCase()).join(', else ')
 
 function ConnectionEditor({ connection, done }: { connection: Connection; done: () => void }) {
+  const resilient = connection.path_resiliency !== undefined
   const start = {
     name: connection.name, path: connection.path as string, underlay_family: String(connection.underlay_family ?? ''),
-    tunnels: String(connection.tunnels ?? ''), suites: connection.suites.join(' '), enabled: yesNo(connection.enabled),
+    tunnels: String(connection.tunnels ?? ''), suites: connection.suites.join(' '), enabled: yesNo(connection.enabled), path_resiliency: yesNo(connection.path_resiliency),
   }
   return (
     <WriteForm title={`Change ${connection.name}`} start={start} method="PATCH" path={`/api/v1/connections/${connection.id}`} action="Apply" done={done} cancel={done}
       body={(f) => ({
         name: f.name.trim(), path: f.path, underlay_family: f.underlay_family ? Number(f.underlay_family) : null, tunnels: f.tunnels ? Number(f.tunnels) : null,
-        suites: f.suites.split(' '), enabled: f.enabled === 'yes',
+        suites: f.suites.split(' '), enabled: f.enabled === 'yes', ...(resilient ? { path_resiliency: f.path_resiliency === 'yes' } : {}),
       })}>
       {(of) => (
         <>
@@ -64,6 +68,7 @@ function ConnectionEditor({ connection, done }: { connection: Connection; done: 
           <Choose {...of('underlay_family')} label="Underlay" options={[{ value: '', text: 'auto: first that both have' }, { value: '4', text: 'IPv4' }, { value: '6', text: 'IPv6' }]} help="IP version outside of the tunnels" />
           <Text {...of('tunnels')} label="Tunnels a link" type="number" placeholder="auto" help="1 to 50; empty: from the sizes at both ends" />
           <Choose {...of('suites')} label="Encryption" options={[...new Set([...suiteChoices, start.suites])].map((s) => ({ value: s, text: suiteText(s) }))} help="In order of preference; both ends must have it" />
+          {resilient && <Choose {...of('path_resiliency')} label="Path resiliency" options={[{ value: 'no', text: 'no' }, { value: 'yes', text: 'at least 2 tunnels a link, on distinct ports' }]} help="One port that somebody blocks does not take the link down" />}
         </>
       )}
     </WriteForm>
@@ -77,7 +82,7 @@ function ConnectionFacts({ view, measured }: { view: ConnectionView; measured: b
       <Facts rows={[
         ['Between', <><a href={`/sites/${c.site_a_id}`}>{view.a?.name}</a> (a) and <a href={`/sites/${c.site_b_id}`}>{view.b?.name}</a> (b)</>],
         ['Kind', c.kind],
-        ['Encryption', view.encrypted === false ? <span class="chip plain">UNENCRYPTED</span> : c.suites.join(', ')],
+        ...(serves('/connections/{id}/encryption-policy') ? [] : [['Encryption', c.suites.join(', ')] as [string, string]]),
         ['Tunnels', `${view.tunnelsUp} of ${view.tunnelsTotal} up; ${c.tunnels ? `${c.tunnels} a link, set` : 'number chosen by the planner'}`],
         ...(measured ? [
           ['Goodput', `${rate(view.ab)} a to b, ${rate(view.ba)} b to a`] as [string, string],
@@ -104,6 +109,7 @@ export function ConnectionPage({ id }: PageProps) {
         <div class="stack">
           {view.reason && <div class="note">{view.reason}</div>}
           {editor ?? <ConnectionFacts view={view} measured={measured} />}
+          <Encryption view={view} />
           <h2>Links</h2>
           <Table prefix="l-" name="links of this connection" rows={view.links} columns={linkColumns(measured)} rowKey={(l) => l.link.id} sort="name"
             empty={<Empty title="No link yet">{view.reason || 'The planner makes one for each pair of gateways of both sites.'}</Empty>} />

@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { now, post, serves } from '../api/client'
+import { may, now, post, serves } from '../api/client'
 import { gatewayState, useFleet, type Fleet } from '../api/fleet'
 import { percent, rate } from '../api/format'
 import { refresh, useGet } from '../api/live'
 import type { Gateway, Telemetry } from '../api/types'
+import { ActionLink } from '../parts/action-link'
 import { Chart, type Line } from '../parts/chart'
 import { useSubmit } from '../parts/form'
 import { Card, Empty, PageHead, ProblemBox } from '../parts/messages'
@@ -81,15 +82,17 @@ function Held() {
   const revisions = useGet<{ revision: number; held: boolean; reason: string | null }>('/api/v1/revisions', 30_000)
   const submit = useSubmit()
   if (!revisions.data?.held) return null
+  const allowed = may('POST', '/revisions/accept')
   return (
     <div class="problem" role="alert">
       <strong>No config is sent to any gateway</strong>
       <span>{revisions.data.reason}</span>
       <ProblemBox problem={submit.problem} />
-      <div class="actions"><button type="button" disabled={submit.busy} onClick={() => submit.run(async () => {
+      {!allowed && <span>Somebody of role admin must accept this controller’s state.</span>}
+      {allowed && <div class="actions"><button type="button" disabled={submit.busy} onClick={() => submit.run(async () => {
         await post('/api/v1/revisions/accept')
         refresh()
-      })}>Accept this controller’s state and send it</button></div>
+      })}>Accept this controller’s state and send it</button></div>}
     </div>
   )
 }
@@ -126,7 +129,7 @@ export function DashboardPage() {
   }
   return (
     <>
-      <PageHead title="Dashboard"><a class="button" href="/create">Create</a></PageHead>
+      <PageHead title="Dashboard"><ActionLink href="/create">Add a site</ActionLink></PageHead>
       <div class="stack">
         <Held />
         {!f && fleet.problem && <ProblemBox problem={fleet.problem} />}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { post, serves } from '../api/client'
+import { may, post } from '../api/client'
 import { useList } from '../api/live'
 import type { Gateway, Operation } from '../api/types'
 import { Age } from '../parts/age'
@@ -13,7 +13,7 @@ import { OperationState, kinds, target } from './diagnostics/operation'
 const fields = ['gateway_id', 'target_gateway_id', 'target_address', 'network', 'family', 'protocol', 'port', 'count', 'size_bytes']
 
 function Ask({ gateways }: { gateways: Gateway[] }) {
-  const there = Object.keys(kinds).filter((k) => serves(`/diagnostics/${k}`, 'POST'))
+  const there = Object.keys(kinds).filter((k) => may('POST', `/diagnostics/${k}`))
   const [kind, setKind] = useQuery('kind', there[0])
   const [from, setFrom] = useQuery('from')
   const [to, setTo] = useQuery('to')
@@ -75,7 +75,7 @@ export function DiagnosticsPage() {
     <>
       <PageHead title="Diagnostics" />
       <div class="stack">
-        {enrolled && <Ask gateways={enrolled} />}
+        {enrolled && Object.keys(kinds).some((k) => may('POST', `/diagnostics/${k}`)) && <Ask gateways={enrolled} />}
         <h2>Asked before</h2>
         <Table prefix="o-" name="operations" rows={operations.data} problem={operations.problem} rowKey={(o) => o.id} sort="-asked"
           columns={[

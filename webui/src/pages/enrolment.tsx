@@ -1,53 +1,41 @@
 import { useState } from 'preact/hooks'
-import { del, post } from '../api/client'
+import { del, may } from '../api/client'
 import { age } from '../api/format'
 import { refresh, useList } from '../api/live'
 import type { EnrolmentToken, EnrolmentTokenCreated, Site } from '../api/types'
 import { Until } from '../parts/age'
-import { Commands } from '../parts/commands'
 import { Confirm } from '../parts/confirm'
-import { Choose, Text, loose, useSubmit } from '../parts/form'
-import { Card, Empty, PageHead, ProblemBox } from '../parts/messages'
+import { Choose, Text } from '../parts/form'
+import { Card, Empty, PageHead } from '../parts/messages'
 import { Table } from '../parts/table'
 import { TokenLines } from '../parts/token-lines'
+import { WriteForm } from '../parts/write-form'
 import { useQuery } from '../shell/location'
 import { useSizeNames } from './instance-sizes'
 
 const lives = [3600, 86400, 7 * 86400, 30 * 86400]
 
 function NewToken({ sites, made }: { sites: Site[]; made: (t: EnrolmentTokenCreated) => void }) {
-  const [site, setSite] = useQuery('site')
-  const [name, setName] = useQuery('name')
-  const [size, setSize] = useState('')
-  const [uses, setUses] = useState('1')
-  const [life, setLife] = useState('86400')
-  const submit = useSubmit()
-  const problem = submit.problem
-  const body = {
-    site_id: sites.some((s) => s.id === site) ? site : sites[0]!.id, gateway_name: name.trim() || null, size: size.trim() || null,
-    max_uses: name.trim() ? 1 : Number(uses), expires_in_seconds: Number(life),
-  }
+  const [site] = useQuery('site')
+  const [name] = useQuery('name')
+  const sizes = useSizeNames()
+  const start = { site_id: sites.some((s) => s.id === site) ? site : sites[0]!.id, gateway_name: name, size: '', max_uses: '1', expires_in_seconds: '86400' }
   return (
-    <Card title="New token">
-      <form class="stack" onSubmit={(e) => {
-        e.preventDefault()
-        submit.run(async () => {
-          made(await post<EnrolmentTokenCreated>('/api/v1/enrolment-tokens', body))
-          refresh()
-        })
-      }}>
-        <div class="fields">
-          <Choose label="Site" name="site_id" value={body.site_id} set={setSite} problem={problem} options={sites.map((s) => ({ value: s.id, text: s.name }))} help="Who enrols with it becomes a gateway of this site" />
-          <Text label="Gateway name" name="gateway_name" value={name} set={setName} problem={problem} placeholder="any" help="Only this gateway may enrol; empty: the machine says its name" />
-          <Text label="Size" name="size" value={size} set={setSize} problem={problem} placeholder="c6in.8xlarge" options={useSizeNames()} help="The machine's instance size; may be empty" />
-          <Choose label="Ends" name="expires_in_seconds" value={life} set={setLife} problem={problem} options={lives.map((s) => ({ value: String(s), text: `in ${age(s)}` }))} help="Nobody enrols with it afterwards" />
-          {!name.trim() && <Text label="Uses" name="max_uses" type="number" value={uses} set={setUses} problem={problem} help="How many machines may enrol with it" />}
-        </div>
-        <ProblemBox problem={loose(problem, ['site_id', 'gateway_name', 'size', 'expires_in_seconds', 'max_uses'])} />
-        <div class="actions"><button class="primary" disabled={submit.busy}>Make token</button></div>
-        <Commands writes={[{ method: 'POST', path: '/api/v1/enrolment-tokens', body }]} />
-      </form>
-    </Card>
+    <WriteForm<typeof start, EnrolmentTokenCreated> title="New token" start={start} method="POST" path="/api/v1/enrolment-tokens" action="Make token" done={made}
+      body={(f) => ({
+        site_id: f.site_id, gateway_name: f.gateway_name.trim() || null, size: f.size.trim() || null, max_uses: f.gateway_name.trim() ? 1 : Number(f.max_uses),
+        expires_in_seconds: Number(f.expires_in_seconds),
+      })}>
+      {(of, form) => (
+        <>
+          <Choose {...of('site_id')} label="Site" options={sites.map((s) => ({ value: s.id, text: s.name }))} help="Who enrols with it becomes a gateway of this site" />
+          <Text {...of('gateway_name')} label="Gateway name" placeholder="any" help="Only this gateway may enrol; empty: the machine says its name" />
+          <Text {...of('size')} label="Size" placeholder="c6in.8xlarge" options={sizes} help="The machine's instance size; may be empty" />
+          <Choose {...of('expires_in_seconds')} label="Ends" options={lives.map((s) => ({ value: String(s), text: `in ${age(s)}` }))} help="Nobody enrols with it afterwards" />
+          {!form.gateway_name.trim() && <Text {...of('max_uses')} label="Uses" type="number" help="How many machines may enrol with it" />}
+        </>
+      )}
+    </WriteForm>
   )
 }
 
@@ -70,7 +58,7 @@ export function EnrolmentPage() {
             <TokenLines token={made.token} name={made.gateway_name ?? 'the gateway'} />
           </Card>
         )}
-        {!made && sites.data && <NewToken sites={sites.data} made={setMade} />}
+        {!made && sites.data && may('POST', '/enrolment-tokens') && <NewToken sites={sites.data} made={setMade} />}
         <h2>Tokens</h2>
         <Table name="tokens" rows={tokens.data} problem={tokens.problem} rowKey={(t) => t.id} sort="-expires"
           columns={[
@@ -80,7 +68,7 @@ export function EnrolmentPage() {
             { id: 'uses', title: 'Used', num: true, value: (t) => t.uses, show: (t) => `${t.uses} of ${t.max_uses}` },
             { id: 'expires', title: 'Ends', num: true, value: (t) => Date.parse(t.expires_at), text: (t) => t.expires_at, show: (t) => <Until at={t.expires_at} /> },
             { id: 'id', title: 'Id', value: (t) => t.id, show: (t) => <span class="mono muted">{t.id.slice(0, 8)}</span> },
-            { id: 'remove', title: '', num: true, value: () => '', show: (t) => <button type="button" class="quiet small" aria-label={`Delete the token for ${who(t)}`} onClick={() => setRemoving(t)}>Delete</button> },
+            ...(may('DELETE', `/enrolment-tokens/${'0'.repeat(36)}`) ? [{ id: 'remove', title: '', num: true, value: () => '', show: (t: EnrolmentToken) => <button type="button" class="quiet small" aria-label={`Delete the token for ${who(t)}`} onClick={() => setRemoving(t)}>Delete</button> }] : []),
           ]}
           empty={<Empty title="No token yet">Make one above; a machine enrols with it by itself.</Empty>} />
       </div>

@@ -4,6 +4,7 @@ import { gatewayState, useFleet, type Fleet } from '../api/fleet'
 import { percent, rate, time } from '../api/format'
 import { refresh, useGet } from '../api/live'
 import type { Gateway, Opening, Worker } from '../api/types'
+import { ActionLink } from '../parts/action-link'
 import { Age, Until } from '../parts/age'
 import { Charts, gatewayCharts } from '../parts/charts'
 import { Confirm } from '../parts/confirm'
@@ -129,7 +130,7 @@ function GatewayActions({ g }: { g: Gateway }) {
   const path = `/api/v1/gateways/${g.id}/revoke`
   return (
     <>
-      {g.state !== 'revoked' && may('POST', '/enrolment-tokens') && <a class="button" href={`/enrolment?site=${g.site_id}&name=${encodeURIComponent(g.name)}`}>Token</a>}
+      {g.state !== 'revoked' && <ActionLink href={`/enrolment?site=${g.site_id}&name=${encodeURIComponent(g.name)}`}>Token</ActionLink>}
       {g.state === 'enrolled' && may('POST', path) && <button type="button" class="danger" onClick={() => setAsking(true)}>Revoke</button>}
       {asking && <Confirm title={`Revoke ${g.name}?`} action="Revoke" close={() => setAsking(false)} writes={[{ method: 'POST', path }]}
         text="It is refused at once and for good, and its peers drop its keys. A machine of this name must enrol anew after the gateway was deleted."

@@ -1,6 +1,7 @@
 import { useFleet, gatewayState } from '../api/fleet'
 import { mbps } from '../api/format'
 import type { Gateway, Site } from '../api/types'
+import { ActionLink } from '../parts/action-link'
 import { Age } from '../parts/age'
 import { Empty, PageHead } from '../parts/messages'
 import { State, rank } from '../parts/state'
@@ -30,7 +31,7 @@ export function GatewaysPage() {
   const fleet = useFleet()
   return (
     <>
-      <PageHead title="Gateways"><a class="button primary" href="/enrolment">Add a gateway</a></PageHead>
+      <PageHead title="Gateways"><ActionLink primary href="/enrolment">Add a gateway</ActionLink></PageHead>
       <Table name="gateways" rows={fleet.data?.gateways} problem={fleet.problem} columns={gatewayColumns(fleet.data?.site ?? new Map())} rowKey={(g) => g.id} sort="name"
         empty={fleet.data?.sites.length
           ? <Empty title="No gateway yet" action={{ href: '/enrolment', text: 'Make an enrolment token' }}>A machine becomes a gateway by enrolling with a token.</Empty>

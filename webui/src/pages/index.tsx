@@ -1,6 +1,7 @@
 /** Which address shows what; pages whose API this controller lacks are not there. */
 import type { ComponentChildren, ComponentType } from 'preact'
-import { serves } from '../api/client'
+import { may, serves } from '../api/client'
+import { ChangesPage } from './changes'
 import { ConnectionPage, ConnectionsPage } from './connections'
 import { CreatePage } from './create'
 import { DashboardPage } from './dashboard'
@@ -13,6 +14,7 @@ import { GatewayPage } from './gateway'
 import { GatewaysPage } from './gateways'
 import { InstanceSizesPage } from './instance-sizes'
 import { LinkPage } from './links'
+import { SettingsPage } from './settings'
 import { SitePage, SitesPage } from './sites'
 import { TopologyPage } from './topology'
 
@@ -50,7 +52,9 @@ export const pages: Entry[] = [
   { path: '/diagnostics/:id', title: 'Diagnostics', there: asks, page: OperationPage },
   { path: '/instance-sizes', title: 'Instance sizes', nav: 'Instance sizes', there: () => serves('/instance-sizes'), page: InstanceSizesPage },
   { path: '/enrolment', title: 'Enrolment', nav: 'Enrolment', there: always, page: EnrolmentPage },
-  { path: '/create', title: 'Join two sites', there: always, page: CreatePage },
+  { path: '/changes', title: 'Changes', nav: 'Changes', there: () => may('GET', '/audit'), page: ChangesPage },
+  { path: '/settings', title: 'Settings', nav: 'Settings', there: () => may('GET', '/api-keys'), page: SettingsPage },
+  { path: '/create', title: 'Join two sites', there: () => may('POST', '/connections'), page: CreatePage },
 ]
 
 function find(path: string): { entry: Entry; id: string } | undefined {

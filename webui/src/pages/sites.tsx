@@ -1,7 +1,8 @@
-import { may, post } from '../api/client'
+import { post } from '../api/client'
 import { useFleet } from '../api/fleet'
 import { time } from '../api/format'
 import type { Site } from '../api/types'
+import { ActionLink } from '../parts/action-link'
 import { Choose, Text, split } from '../parts/form'
 import { Card, Empty, Facts, PageHead } from '../parts/messages'
 import { Missing, ObjectPage } from '../parts/object-page'
@@ -10,6 +11,7 @@ import { WriteForm, type Of } from '../parts/write-form'
 import type { PageProps } from '.'
 import { connectionColumns } from './connections'
 import { gatewayColumns } from './gateways'
+import { HostRoutes } from './sites/routes'
 
 const home = { href: '/sites', text: 'Sites' }
 
@@ -34,7 +36,7 @@ export function SitesPage() {
   const rows = fleet.data?.sites.map((s) => ({ ...s, gateways: fleet.data!.gateways.filter((g) => g.site_id === s.id).length }))
   return (
     <>
-      <PageHead title="Sites"><a class="button primary" href="/create">Create</a></PageHead>
+      <PageHead title="Sites"><ActionLink primary href="/create">Add a site</ActionLink></PageHead>
       <Table name="sites" rows={rows} problem={fleet.problem} columns={columns} rowKey={(s) => s.id} sort="name"
         empty={<Empty title="No site yet" action={{ href: '/create', text: 'Join two sites' }}>A site is one network: a VPC, a VNet, or one on your premises.</Empty>} />
     </>
@@ -111,7 +113,7 @@ export function SitePage({ id }: PageProps) {
   return (
     <ObjectPage title={site.name} noun="site" home={home} path={`/api/v1/sites/${id}`} editor={(done) => <SiteEditor site={site} done={done} />}
       removal={{ text: 'Its networks are no longer reached. It must have neither gateways nor connections.' }}
-      actions={may('POST', '/enrolment-tokens') && <a class="button" href={`/enrolment?site=${id}`}>Add a gateway</a>}>
+      actions={<ActionLink href={`/enrolment?site=${id}`}>Add a gateway</ActionLink>}>
       {(editor) => (
         <div class="stack">
           {editor ?? (
@@ -121,6 +123,7 @@ export function SitePage({ id }: PageProps) {
                 ['Networks', site.cidrs.length ? <span class="mono">{site.cidrs.join(', ')}</span> : <span class="muted">none</span>],
                 ['Domain', site.domain], ['Takeover', site.takeover],
                 ['Underlay', site.trusted_underlay ? 'trusted' : 'not trusted'],
+                ['Hosts’ routes', <HostRoutes fleet={fleet.data!} site={site} />],
                 ['Created', time(site.created_at)],
               ]} />
             </Card>

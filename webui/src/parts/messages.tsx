@@ -1,6 +1,7 @@
 import { Fragment, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Problem } from '../api/client'
+import { ActionLink } from './action-link'
 
 /** What happened, what it means, and the id under which the controller's log has it. */
 export function ProblemBox({ problem }: { problem: Problem | undefined }) {
@@ -23,7 +24,7 @@ export function Empty({ title, children, action, page }: { title: string; page?:
     <div class="empty">
       {page ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children && <p>{children}</p>}
-      {action && <a class="button primary" href={action.href}>{action.text}</a>}
+      {action && <ActionLink primary href={action.href}>{action.text}</ActionLink>}
     </div>
   )
 }

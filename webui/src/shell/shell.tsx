@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useReducer, useRef } from 'preact/hooks'
-import { signOut } from '../api/client'
+import { may, signOut } from '../api/client'
 import type { WhoAmI } from '../api/types'
 import { pages, titleOf } from '../pages'
+import { Until } from '../parts/age'
 import { RangeControl } from '../parts/range'
+import { WeakBanner } from '../parts/weak'
 import { StaleBanner, Updated } from './freshness'
 import { navigate, useLocation } from './location'
 import { Mark } from './mark'
@@ -32,6 +34,16 @@ function Nav({ path }: { path: string }) {
   )
 }
 
+/** A key that ends soon ends its user's work with it. */
+function KeyBanner({ me }: { me: WhoAmI }) {
+  if (me.key_state !== 'expiring' || !me.key_expires_at) return null
+  return (
+    <div class="banner" role="region" aria-label="Your API key">
+      <span>The API key {me.key_name} that you are signed in with ends <Until at={me.key_expires_at} />. {may('POST', '/api-keys') ? <>Make its successor under <a href="/settings">Settings</a>.</> : 'Ask somebody of role admin for its successor.'}</span>
+    </div>
+  )
+}
+
 export function Shell({ me, children, leave }: { me: WhoAmI; children: ComponentChildren; leave: () => void }) {
   const { path } = useLocation()
   const main = useRef<HTMLElement>(null)
@@ -51,7 +63,7 @@ export function Shell({ me, children, leave }: { me: WhoAmI; children: Component
         <RangeControl />
         <Updated />
         <ThemeButton />
-        <span class="muted nowrap" title={`Signed in with the token that begins with ${me.token_prefix}`}>{me.role} · <span class="mono">{me.token_prefix}…</span></span>
+        <span class="muted nowrap" title={`Signed in with the token that begins with ${me.token_prefix}`}>{me.role} · {me.key_name ?? <span class="mono">{me.token_prefix}…</span>}</span>
         <button type="button" onClick={async () => {
           try {
             await signOut()
@@ -63,6 +75,8 @@ export function Shell({ me, children, leave }: { me: WhoAmI; children: Component
       </header>
       <div class="side"><Nav path={path} /></div>
       <div>
+        <WeakBanner />
+        <KeyBanner me={me} />
         <StaleBanner />
         <main id="main" ref={main} tabIndex={-1}>{children}</main>
       </div>

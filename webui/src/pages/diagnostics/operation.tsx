@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { post, serves } from '../../api/client'
+import { may, post } from '../../api/client'
 import { ms, percent, time } from '../../api/format'
 import { useGet, useList } from '../../api/live'
 import type { Gateway, Operation, PingResult, TcpConnectResult, TracePathResult } from '../../api/types'
@@ -96,7 +96,7 @@ export function OperationPage({ id }: PageProps) {
     <>
       <PageHead title={`${kinds[o.kind] ?? o.kind} from ${byId.get(o.gateway_id)?.name ?? '…'} to ${target(o, byId)}`} crumb={{ href: '/diagnostics', text: 'Diagnostics' }}>
         <OperationState state={o.state} />
-        {!ended && serves('/operations/{id}/cancel', 'POST') && <button type="button" disabled={cancel.busy} onClick={() => cancel.run(async () => {
+        {!ended && may('POST', `/operations/${id}/cancel`) && <button type="button" disabled={cancel.busy} onClick={() => cancel.run(async () => {
           await post(`/api/v1/operations/${id}/cancel`)
           live.reload()
         })}>Cancel</button>}
