@@ -11,7 +11,7 @@
 #include "controller/http/static_files.h"
 #include "controller/push/hub.h"
 #include "controller/sizes/catalogue.h"
-#include "controller/store/api_token.h"
+#include "controller/store/api_key.h"
 #include "controller/store/overlay_pools.h"
 #include "controller/store/store.h"
 #include "controller/telemetry/counters.h"
@@ -98,13 +98,13 @@ static int load_catalogue(struct app *app, struct err *e)
 static int check_bootstrapped(struct app *app, struct err *e)
 {
     struct db *db;
-    bool done = false;
+    unsigned keys = 0;
     int rc = store_read(app->store, &db, e);
     if (rc)
         return rc;
-    rc = store_api_token_any(db, &done, e);
+    rc = store_api_key_count(db, &keys, e);
     store_read_end(db);
-    if (!rc && !done)
+    if (!rc && !keys)
         rc = err_set(e, HW_EFAIL, "%s: bootstrap did not come to its end: run it again",
                      app->settings.state_dir);
     return rc;

@@ -6,7 +6,7 @@
 #include "controller/auth/bearer.h"
 #include "controller/ca/ca.h"
 #include "controller/service_user.h"
-#include "controller/store/api_token.h"
+#include "controller/store/api_key.h"
 #include "controller/store/overlay_pools.h"
 #include "controller/web_names.h"
 #include <errno.h>
@@ -26,11 +26,13 @@ static void in_state_dir(const struct settings *s, const char *name, char out[PA
 static int was_done(struct store *store, bool *out, struct err *e)
 {
     struct db *db;
+    unsigned keys = 0;
     int rc = store_read(store, &db, e);
     if (rc)
         return rc;
-    rc = store_api_token_any(db, out, e);
+    rc = store_api_key_count(db, &keys, e);
     store_read_end(db);
+    *out = keys > 0;
     return rc;
 }
 
@@ -52,15 +54,18 @@ static int make_token(const struct settings *s, struct store *store, char token[
                       struct err *e)
 {
     const struct prefix pools[OVERLAY_POOLS] = {s->overlay_pool4, s->overlay_pool6};
+    struct store_api_key key = {.id = id_new(), .name = BEARER_BOOTSTRAP, .role = API_KEY_ADMIN};
     struct db *db;
     int rc = store_begin(store, STORE_CHANGE, &db, e);
     if (rc)
         return rc;
     rc = store_overlay_pools_set(db, pools, e);
     if (!rc)
-        rc = store_api_token_revoke_all(db, e);
+        rc = store_api_key_delete_by_name(db, key.name, e);
     if (!rc)
-        rc = bearer_create(db, token, e);
+        rc = bearer_make(&key, token, e);
+    if (!rc)
+        rc = store_api_key_insert(db, &key, e);
     if (!rc)
         return store_commit(db, e);
     store_rollback(db);

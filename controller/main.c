@@ -4,6 +4,7 @@
 #include "common/sdnotify.h"
 #include "controller/api/routes.h"
 #include "controller/app.h"
+#include "controller/auth/role.h"
 #include "controller/bootstrap.h"
 #include "controller/housekeeping.h"
 #include "controller/restored.h"
@@ -120,7 +121,7 @@ static int print_routes(void)
 {
     for (size_t i = 0; i < routes_count; i++)
         printf("%s %s %s %s\n", routes[i].listener == HTTP_AGENTS ? "agents" : "people",
-               http_method_name(routes[i].method), routes[i].path, route_role_name(routes[i].role));
+               http_method_name(routes[i].method), routes[i].path, role_name(routes[i].role));
     return EXIT_OK;
 }
 

@@ -203,7 +203,7 @@ static int begin(struct db *db, const struct http_request *req, struct ask *a,
 {
     char text[ID_TEXT_MAX];
     struct store_operation o = {
-        .id = id_new(), .gateway_id = a->gateway_id, .created_by = req->api_token_id};
+        .id = id_new(), .gateway_id = a->gateway_id, .created_by = req->api_key_id};
     int rc = check_gateway(db, a, e);
     if (!rc)
         rc = find_target(db, a, e);

@@ -6,7 +6,9 @@
 #include "controller/auth/agent_cert.h"
 #include "controller/auth/bearer.h"
 #include "controller/auth/ratelimit.h"
+#include "controller/auth/role.h"
 #include "controller/auth/session.h"
+#include "controller/auth/use.h"
 #include "controller/http/problem.h"
 #include "controller/http/server.h"
 #include "controller/http/static_files.h"
@@ -43,10 +45,10 @@ static int check_credentials(struct app *app, struct http_request *req, enum htt
     int rc = store_read(app->store, &db, e);
     if (rc)
         return rc;
-    rc = role == ROLE_ADMIN ? check_person(db, req, e) : agent_cert_check(db, req, role, e);
+    rc = role_is_person(role) ? check_person(db, req, e) : agent_cert_check(db, req, role, e);
     store_read_end(db);
-    if (!rc && req->by_session)
-        session_touch(app->store, req);
+    if (!rc && role_is_person(role))
+        use_note(app->store, req);
     return rc;
 }
 
@@ -55,8 +57,8 @@ static void refused(struct app *app, const struct http_request *req, struct http
                     enum http_role role, const struct err *e)
 {
     char peer[IPADDR_TEXT_MAX], path[HTTP_PATH_TEXT_MAX];
-    bool session = role == ROLE_ADMIN && session_present(req);
-    if (role == ROLE_ADMIN && (!session || e->code == HW_EAUTH))
+    bool session = role_is_person(role) && session_present(req);
+    if (role_is_person(role) && (!session || e->code == HW_EAUTH))
         ratelimit_failed(app->auth_limit, &req->peer, clock_mono_ns());
     if (session && e->code == HW_EAUTH)
         (void)session_set_cookie(res, NULL, NULL);
@@ -73,6 +75,17 @@ static bool limited(struct app *app, const struct http_request *req, struct http
     return true;
 }
 
+static bool has_role(const struct http_request *req, struct http_response *res,
+                     enum http_role needed)
+{
+    if (role_allows(req->role, needed))
+        return true;
+    problem_write(req, res, 403, "role-needed", "The API key's role may not do this", NULL,
+                  "the role %s is needed, this API key has the role %s", role_name(needed),
+                  role_name(req->role));
+    return false;
+}
+
 /* A client certificate costs a guesser nothing less than the CA's key, so only tokens and cookies
  * are limited. Whoever has signed in is let pass although others of that address have failed: a
  * cookie is looked at first, a token only within the limit. */
@@ -80,15 +93,13 @@ static bool authenticate(struct app *app, struct http_request *req, struct http_
                          enum http_role role)
 {
     struct err e = {0};
-    bool session = role == ROLE_ADMIN && session_present(req);
+    bool session = role_is_person(role) && session_present(req);
     if (role == ROLE_PUBLIC)
         return true;
-    if (role == ROLE_ADMIN && !session && limited(app, req, res))
+    if (role_is_person(role) && !session && limited(app, req, res))
         return false;
-    if (!check_credentials(app, req, role, &e)) {
-        req->role = role;
-        return true;
-    }
+    if (!check_credentials(app, req, role, &e))
+        return !role_is_person(role) || has_role(req, res, role);
     if (session && e.code == HW_EAUTH && limited(app, req, res))
         return false;
     if (e.code == HW_EAUTH || e.code == HW_EFORBIDDEN)

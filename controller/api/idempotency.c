@@ -15,7 +15,7 @@ static int read_key(const struct http_request *req, struct store_request *out, s
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)key[i] < 0x20 || (unsigned char)key[i] > 0x7e)
             return err_set_field(e, HW_EINVAL, "Idempotency-Key", "printable ASCII alone");
-    out->api_token_id = req->api_token_id;
+    out->api_key_id = req->api_key_id;
     out->key = key;
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "controller/api/plan_json.h"
 #include "controller/api/routes.h"
 #include "controller/app.h"
+#include "controller/auth/role.h"
 #include "controller/change.h"
 #include "controller/http/problem.h"
 #include "controller/push/topology_load.h"
@@ -129,6 +130,14 @@ static int try_write(struct planning *p, struct http_request *sub, size_t index,
     return rc;
 }
 
+/* As the write itself would be refused. */
+static void refuse_role(const struct http_request *sub, size_t index, struct plan_refusal *refusal)
+{
+    *refusal = (struct plan_refusal){.refused = true, .change = index, .status = 403};
+    err_set(&refusal->why, HW_EFORBIDDEN, "the role %s is needed, this API key has the role %s",
+            role_name(sub->route->role), role_name(sub->role));
+}
+
 static int refuse_change(const struct json_at *at, const char *key, struct err *e, const char *why)
 {
     struct json_at member;
@@ -144,7 +153,7 @@ static int run_change(struct planning *p, const struct json_at *at, size_t index
     struct http_request sub = {.listener = HTTP_PEOPLE,
                                .peer = p->req->peer,
                                .role = p->req->role,
-                               .api_token_id = p->req->api_token_id,
+                               .api_key_id = p->req->api_key_id,
                                .within = p->db};
     char allow[ROUTER_ALLOW_MAX];
     struct json_at object;
@@ -171,6 +180,8 @@ static int run_change(struct planning *p, const struct json_at *at, size_t index
         if (!is_planned_kind(sub.path) ||
             router_match(routes, routes_count, &sub, &sub.route, allow) || !can_be_tried(sub.route))
             rc = refuse_change(at, "path", e, "no write that can be planned");
+        else if (!role_allows(sub.role, sub.route->role))
+            refuse_role(&sub, index, refusal);
         else
             rc = try_write(p, &sub, index, refusal, e);
     }

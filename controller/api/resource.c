@@ -211,6 +211,8 @@ static int step_create(struct write *w, struct err *e)
     if (r->defaults)
         r->defaults(w->row);
     int rc = r->read(&w->top, BODY_CREATE, w->row, e);
+    if (!rc && r->author)
+        rc = r->author(w->db, w->req, w->row, e);
     if (!rc && r->check)
         rc = r->check(w->db, NULL, w->row, e);
     if (!rc && r->make_secret)

@@ -43,6 +43,8 @@ struct resource {
 
     void (*defaults)(void *row);
     int (*read)(const struct json_at *top, enum body_mode mode, void *row, struct err *e);
+    /* Where a row keeps who made it; inside the write transaction. NULL: it doesn't. */
+    int (*author)(struct db *db, const struct http_request *req, void *row, struct err *e);
     /* Rules that need the store, inside the write transaction. `old` is NULL for a creation. */
     int (*check)(struct db *db, const void *old, void *row, struct err *e);
     int (*put)(struct json_writer *w, const struct resource_context *c, const void *row,

@@ -7,6 +7,4 @@
 extern const struct http_route routes[];
 extern const size_t routes_count;
 
-const char *route_role_name(enum http_role r);
-
 #endif

@@ -6,30 +6,32 @@
 #include "controller/app.h"
 #include "controller/auth/bearer.h"
 #include "controller/auth/ratelimit.h"
+#include "controller/auth/role.h"
 #include "controller/auth/session.h"
 #include "controller/http/problem.h"
-#include "controller/store/api_token.h"
+#include "controller/store/api_key.h"
 
 #define TOKEN_MAX 128
 
 static const char *const members[] = {"token", NULL};
 
 void session_json_put(struct json_writer *w, const struct store_web_session *s,
-                      const struct store_api_token *t, const char *csrf)
+                      const struct store_api_key *k, const char *csrf)
 {
     int64_t idle = s->last_used_at + SESSION_IDLE_S;
     json_put_id(w, "id", &s->id);
-    json_put_str(w, "role", "admin");
-    json_put_str(w, "token_prefix", t->prefix);
+    json_put_str(w, "role", role_name(role_of_key(k)));
+    json_put_str(w, "key_name", k->name);
+    json_put_str(w, "token_prefix", k->prefix);
     json_put_str(w, "csrf_token", csrf);
     body_put_time(w, "created_at", s->created_at);
     body_put_time(w, "expires_at", s->expires_at);
     body_put_time(w, "idle_expires_at", idle < s->expires_at ? idle : s->expires_at);
 }
 
-/* Whose token is it? The body is wiped by the server. Anybody may ask, so the writer is not held
+/* Whose key is it? The body is wiped by the server. Anybody may ask, so the writer is not held
  * for it. */
-static int read_token(struct app *app, const struct http_request *req, struct hw_id *out,
+static int read_token(struct app *app, const struct http_request *req, struct store_api_key *out,
                       struct err *e)
 {
     struct json_object *doc;
@@ -51,14 +53,14 @@ static int read_token(struct app *app, const struct http_request *req, struct hw
 }
 
 static void reply(struct http_response *res, const struct store_web_session *s,
-                  const struct store_api_token *t, const uint8_t secret[SESSION_SECRET_LEN])
+                  const struct store_api_key *k, const uint8_t secret[SESSION_SECRET_LEN])
 {
     char csrf[SESSION_CSRF_MAX];
     struct json_writer w;
     session_csrf(secret, csrf);
     json_writer_init(&w);
     w.secret = true;
-    session_json_put(&w, s, t, csrf);
+    session_json_put(&w, s, k, csrf);
     secret_wipe(csrf, sizeof csrf);
     http_response_json(res, 201, json_finish(&w, NULL));
 }
@@ -68,17 +70,20 @@ static int sign_in(struct app *app, const struct http_request *req, struct http_
 {
     uint8_t secret[SESSION_SECRET_LEN];
     struct store_web_session s;
-    struct store_api_token t;
-    struct hw_id token_id;
+    struct store_api_key k;
     struct db *db;
-    int rc = read_token(app, req, &token_id, e);
+    int rc = read_token(app, req, &k, e);
     if (!rc)
         rc = store_begin(app->store, STORE_TELEMETRY, &db, e);
     if (rc)
         return rc;
-    rc = store_api_token_get(db, &token_id, &t, e);
+    rc = store_api_key_live(db, &k.id, &k, e);
+    if (rc == HW_ENOTFOUND) /* it went meanwhile */
+        e->code = rc = HW_EAUTH;
     if (!rc)
-        rc = session_create(db, &token_id, secret, &s, e);
+        rc = session_create(db, &k, secret, &s, e);
+    if (!rc)
+        rc = store_api_key_used(db, &k.id, store_now(db), e);
     if (rc) {
         store_rollback(db);
         return rc;
@@ -87,7 +92,7 @@ static int sign_in(struct app *app, const struct http_request *req, struct http_
     if (!rc)
         rc = session_set_cookie(res, secret, e);
     if (!rc)
-        reply(res, &s, &t, secret);
+        reply(res, &s, &k, secret);
     secret_wipe(secret, sizeof secret);
     return rc;
 }

@@ -41,5 +41,6 @@ int agent_cert_check(struct db *db, struct http_request *req, enum http_role rol
         return err_set(e, HW_EFORBIDDEN, "this gateway does not exist any more");
     if (!rc && state != GATEWAY_ENROLLED)
         return err_set(e, HW_EFORBIDDEN, "this gateway is %s", gateway_state_name(state));
+    req->role = role;
     return rc;
 }

@@ -6,9 +6,9 @@
 #include "controller/http/request.h"
 #include "controller/store/store.h"
 
-/* Fills req->gateway_id. HW_EAUTH: no certificate, not one of a gateway, not (any more) valid;
- * HW_EFORBIDDEN: the gateway or the certificate is revoked, or the gateway is gone. `role` is
- * ROLE_AGENT or ROLE_AGENT_RENEW. */
+/* Fills req->gateway_id and role. HW_EAUTH: no certificate, not one of a gateway, not (any more)
+ * valid; HW_EFORBIDDEN: the gateway or the certificate is revoked, or the gateway is gone. `role`
+ * is ROLE_AGENT or ROLE_AGENT_RENEW. */
 int agent_cert_check(struct db *db, struct http_request *req, enum http_role role, struct err *e);
 
 #endif

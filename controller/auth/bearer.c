@@ -1,7 +1,7 @@
 #include "controller/auth/bearer.h"
 #include "common/b64url.h"
 #include "common/secret.h"
-#include "controller/store/api_token.h"
+#include "controller/auth/role.h"
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define SECRET_LEN 32
 
-int bearer_create(struct db *db, char text[BEARER_TEXT_MAX], struct err *e)
+int bearer_make(struct store_api_key *k, char text[BEARER_TEXT_MAX], struct err *e)
 {
     uint8_t secret[SECRET_LEN];
     rand_bytes(secret, sizeof secret);
@@ -21,11 +21,9 @@ int bearer_create(struct db *db, char text[BEARER_TEXT_MAX], struct err *e)
     (void)snprintf(text, BEARER_TEXT_MAX, BEARER_PREFIX "%s", encoded);
     secret_wipe(encoded, strlen(encoded));
     free(encoded);
-
-    struct store_api_token t = {.id = id_new(), .created_at = store_now(db)};
-    SHA256((const unsigned char *)text, strlen(text), t.sha256);
-    (void)snprintf(t.prefix, sizeof t.prefix, "%.10s", text);
-    return store_api_token_insert(db, &t, e);
+    SHA256((const unsigned char *)text, strlen(text), k->sha256);
+    (void)snprintf(k->prefix, sizeof k->prefix, "%.10s", text);
+    return 0;
 }
 
 /* The credentials of "Bearer TOKEN" (RFC 6750 section 2.1); NULL when it is anything else. */
@@ -40,32 +38,32 @@ static const char *credentials(const struct http_request *req)
     return *field ? field : NULL;
 }
 
-/* Every valid token is compared, each in constant time: how long it takes tells nothing about how
- * near a guess was. */
-int bearer_find(struct db *db, const char *text, struct hw_id *out, struct err *e)
+/* Looked up by hash: how long that takes tells about the hash of a guess alone, and nothing about
+ * what would have been right. */
+int bearer_find(struct db *db, const char *text, struct store_api_key *out, struct err *e)
 {
     uint8_t hash[SHA256_DIGEST_LENGTH];
     SHA256((const unsigned char *)text, strlen(text), hash);
-    struct store_api_token *list = NULL;
-    size_t n = 0;
-    int rc = store_api_token_valid(db, &list, &n, e);
-    if (rc)
-        return rc;
-    bool found = false;
-    for (size_t i = 0; i < n; i++) {
-        if (secret_equal(list[i].sha256, hash, sizeof hash)) {
-            *out = list[i].id;
-            found = true;
-        }
-    }
-    free(list);
-    return found ? 0 : err_set(e, HW_EAUTH, "this token is not valid (any more)");
+    int rc = store_api_key_by_secret(db, hash, out, e);
+    if (rc == HW_ENOTFOUND)
+        return err_set(e, HW_EAUTH, "this token is not valid (any more)");
+    if (!rc && store_api_key_state(out, store_now(db)) == API_KEY_EXPIRED)
+        return err_set(e, HW_EAUTH, "this API key (%s) has ended: ask an admin for another",
+                       out->name);
+    return rc;
 }
 
 int bearer_check(struct db *db, struct http_request *req, struct err *e)
 {
+    struct store_api_key k;
     const char *text = credentials(req);
     if (!text)
         return err_set(e, HW_EAUTH, "send the header field \"Authorization: Bearer TOKEN\"");
-    return bearer_find(db, text, &req->api_token_id, e);
+    int rc = bearer_find(db, text, &k, e);
+    if (rc)
+        return rc;
+    req->api_key_id = k.id;
+    req->api_key_used_at = k.last_used_at;
+    req->role = role_of_key(&k);
+    return 0;
 }

@@ -1,10 +1,9 @@
 #include "controller/auth/session.h"
 #include "common/b64url.h"
-#include "common/clock.h"
 #include "common/hex.h"
-#include "common/log.h"
 #include "common/secret.h"
-#include "controller/store/api_token.h"
+#include "controller/auth/role.h"
+#include "controller/store/api_key.h"
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,23 +14,23 @@
 #define COOKIE        "__Host-hawser-session"
 #define LIFE_S        (12 * 3600)
 #define PER_TOKEN_MAX 64
-#define TOUCH_EVERY_S 60
+#define AHEAD_S       300 /* a session from further in the future: the clock was put back */
 #define CSRF_LABEL    "hawser-csrf-v1" /* with its NUL in front of the secret */
 
-int session_create(struct db *db, const struct hw_id *api_token_id,
+int session_create(struct db *db, const struct store_api_key *key,
                    uint8_t secret[SESSION_SECRET_LEN], struct store_web_session *out, struct err *e)
 {
-    int64_t now = store_now(db);
+    int64_t now = store_now(db), end = now + LIFE_S;
     rand_bytes(secret, SESSION_SECRET_LEN);
     *out = (struct store_web_session){
         .id = id_new(),
-        .api_token_id = *api_token_id,
+        .api_key_id = key->id,
         .created_at = now,
         .last_used_at = now,
-        .expires_at = now + LIFE_S,
+        .expires_at = key->expires_at && key->expires_at < end ? key->expires_at : end,
     };
     SHA256(secret, SESSION_SECRET_LEN, out->secret_sha256);
-    int rc = store_web_session_expire(db, now - SESSION_IDLE_S, api_token_id, PER_TOKEN_MAX - 1, e);
+    int rc = store_web_session_expire(db, now - SESSION_IDLE_S, &key->id, PER_TOKEN_MAX - 1, e);
     return rc ? rc : store_web_session_insert(db, out, e);
 }
 
@@ -106,20 +105,20 @@ static bool origin_ok(const struct http_request *req)
 
 static int find_session(struct db *db, const struct http_request *req,
                         uint8_t secret[SESSION_SECRET_LEN], struct store_web_session *out,
-                        struct err *e)
+                        struct store_api_key *key, struct err *e)
 {
     uint8_t hash[SHA256_DIGEST_LENGTH];
-    int64_t now = clock_wall_s();
-    struct store_api_token token;
+    int64_t now = store_now(db);
     if (!read_secret(req, secret))
         return err_set(e, HW_EAUTH, "this is no session: sign in");
     SHA256(secret, SESSION_SECRET_LEN, hash);
     int rc = store_web_session_by_secret(db, hash, out, e);
     if (!rc)
-        rc = store_api_token_get(db, &out->api_token_id, &token, e);
+        rc = store_api_key_live(db, &out->api_key_id, key, e);
     if (rc && rc != HW_ENOTFOUND)
         return rc;
-    if (rc || now >= out->expires_at || now >= out->last_used_at + SESSION_IDLE_S)
+    if (rc || now >= out->expires_at || now >= out->last_used_at + SESSION_IDLE_S ||
+        out->created_at > now + AHEAD_S)
         return err_set(e, HW_EAUTH, "the session has ended: sign in again");
     return 0;
 }
@@ -128,14 +127,17 @@ static int check(struct db *db, struct http_request *req, uint8_t secret[SESSION
                  struct err *e)
 {
     struct store_web_session s;
-    int rc = find_session(db, req, secret, &s, e);
+    struct store_api_key key;
+    int rc = find_session(db, req, secret, &s, &key, e);
     if (rc)
         return rc;
     if (req->method != HTTP_GET && !csrf_ok(req, secret))
         return err_set(e, HW_EFORBIDDEN, "send the session's csrf_token as Hawser-Csrf");
     if (req->method != HTTP_GET && !origin_ok(req))
         return err_set(e, HW_EFORBIDDEN, "the request comes from another site");
-    req->api_token_id = s.api_token_id;
+    req->role = role_of_key(&key);
+    req->api_key_id = key.id;
+    req->api_key_used_at = key.last_used_at;
     req->by_session = true;
     req->session_id = s.id;
     req->session_used_at = s.last_used_at;
@@ -150,32 +152,11 @@ int session_check(struct db *db, struct http_request *req, struct err *e)
     return rc;
 }
 
-static int touch(struct store *store, const struct http_request *req, int64_t now, struct err *e)
-{
-    struct db *db;
-    int rc = store_begin(store, STORE_TELEMETRY, &db, e);
-    if (rc)
-        return rc;
-    rc = store_web_session_used(db, &req->session_id, now, e);
-    if (!rc)
-        return store_commit(db, e);
-    store_rollback(db);
-    return rc;
-}
-
-void session_touch(struct store *store, const struct http_request *req)
-{
-    struct err e = {0};
-    int64_t now = clock_wall_s();
-    if (now >= req->session_used_at + TOUCH_EVERY_S && touch(store, req, now, &e))
-        log_warn_limited("a session's use is not noted: %s", e.text);
-}
-
 int session_of(struct db *db, const struct http_request *req, struct store_web_session *out,
-               char csrf[SESSION_CSRF_MAX], struct err *e)
+               struct store_api_key *key, char csrf[SESSION_CSRF_MAX], struct err *e)
 {
     uint8_t secret[SESSION_SECRET_LEN];
-    int rc = find_session(db, req, secret, out, e);
+    int rc = find_session(db, req, secret, out, key, e);
     if (!rc)
         session_csrf(secret, csrf);
     secret_wipe(secret, sizeof secret);

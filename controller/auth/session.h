@@ -1,7 +1,7 @@
 /*
  * Sessions of the console (docs/protocols.md): a cookie of 32 random bytes, stored as SHA-256, that
- * stands for an API token until it ends. Requests that change something also carry a CSRF token,
- * which follows from the cookie.
+ * stands for an API key until one of both ends. Requests that change something also carry a CSRF
+ * token, which follows from the cookie.
  */
 #ifndef HAWSER_CONTROLLER_AUTH_SESSION_H
 #define HAWSER_CONTROLLER_AUTH_SESSION_H
@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "controller/http/request.h"
 #include "controller/http/response.h"
+#include "controller/store/api_key.h"
 #include "controller/store/store.h"
 #include "controller/store/web_session.h"
 
@@ -16,21 +17,19 @@
 #define SESSION_SECRET_LEN 32
 #define SESSION_CSRF_MAX   65
 
-/* A new one for this token; `secret` is the only copy, wipe it after use. */
-int session_create(struct db *db, const struct hw_id *api_token_id,
+/* A new one for this key, which it doesn't outlive; `secret` is the only copy, wipe it after use.
+ */
+int session_create(struct db *db, const struct store_api_key *key,
                    uint8_t secret[SESSION_SECRET_LEN], struct store_web_session *out,
                    struct err *e);
 /* Does the request come by cookie? Authorization wins over it. */
 bool session_present(const struct http_request *req);
 /* Checks the cookie, and of a request that may change something its CSRF token and origin; fills
- * api_token_id and the session's fields of req. HW_EAUTH, HW_EFORBIDDEN. */
+ * role, and the key's and session's fields of req. HW_EAUTH, HW_EFORBIDDEN. */
 int session_check(struct db *db, struct http_request *req, struct err *e);
-/* Remembers the use, not more often than once a minute. A store that takes no writes, its disk full
- * say, is no reason to refuse who only reads: the session then ends earlier. */
-void session_touch(struct store *store, const struct http_request *req);
-/* The session of a request that session_check let pass, and its CSRF token. */
+/* The session of a request that session_check let pass, its key and its CSRF token. */
 int session_of(struct db *db, const struct http_request *req, struct store_web_session *out,
-               char csrf[SESSION_CSRF_MAX], struct err *e);
+               struct store_api_key *key, char csrf[SESSION_CSRF_MAX], struct err *e);
 void session_csrf(const uint8_t secret[SESSION_SECRET_LEN], char out[SESSION_CSRF_MAX]);
 
 /* Set-Cookie; NULL clears it. */

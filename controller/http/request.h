@@ -15,8 +15,10 @@ enum http_listener { HTTP_PEOPLE, HTTP_AGENTS, HTTP_LISTENERS };
 
 /* Who may call a route. */
 enum http_role {
-    ROLE_PUBLIC,      /* anyone */
-    ROLE_ADMIN,       /* Bearer token of role admin */
+    ROLE_PUBLIC,   /* anyone */
+    ROLE_VIEWER,   /* API key, or session begun with one, of at least this role … */
+    ROLE_OPERATOR, /* … which may do all that the one before it may */
+    ROLE_ADMIN,
     ROLE_AGENT,       /* certificate of a gateway that exists and is not revoked */
     ROLE_AGENT_RENEW, /* the same; its certificate may have ended less than 180 days ago */
 };
@@ -57,12 +59,13 @@ struct http_request {
     const struct http_route *route; /* NULL when the request was refused before its handler */
 
     /* Set by the role check: */
-    enum http_role role;
-    struct hw_id gateway_id;   /* ROLE_AGENT and ROLE_AGENT_RENEW */
-    struct hw_id api_token_id; /* ROLE_ADMIN */
-    bool by_session;           /* … by the console's cookie, not by Authorization */
-    struct hw_id session_id;   /* then */
-    int64_t session_used_at;   /* its last use that the store knows */
+    enum http_role role;     /* of who asks, not of the route */
+    struct hw_id gateway_id; /* ROLE_AGENT and ROLE_AGENT_RENEW */
+    struct hw_id api_key_id; /* a person's */
+    int64_t api_key_used_at; /* its last use that the store knows */
+    bool by_session;         /* by the console's cookie, not by Authorization */
+    struct hw_id session_id; /* then */
+    int64_t session_used_at; /* as above */
 
     /* Parking (http/server.h): */
     struct http_server *server;

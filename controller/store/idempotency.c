@@ -15,8 +15,8 @@ int store_answer_find(struct db *db, const struct store_request *r, struct store
     uint8_t sha256[sizeof r->sha256];
     struct stmt q = stmt_get(db, "SELECT request, status, location, revision, body"
                                  " FROM idempotency_keys"
-                                 " WHERE api_token_id = ? AND key = ? AND created_at > ?");
-    stmt_id(&q, &r->api_token_id);
+                                 " WHERE api_key_id = ? AND key = ? AND created_at > ?");
+    stmt_id(&q, &r->api_key_id);
     stmt_text(&q, r->key);
     stmt_int(&q, store_now(db) - IDEMPOTENCY_KEPT_S);
     int rc = stmt_one(&q, "answer", e);
@@ -44,7 +44,7 @@ int store_answer_keep(struct db *db, const struct store_request *r, const struct
 {
     struct stmt q = stmt_get(db, "INSERT OR REPLACE INTO idempotency_keys"
                                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-    stmt_id(&q, &r->api_token_id);
+    stmt_id(&q, &r->api_key_id);
     stmt_text(&q, r->key);
     stmt_blob(&q, r->sha256, sizeof r->sha256);
     stmt_int(&q, a->status);

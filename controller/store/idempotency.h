@@ -11,7 +11,7 @@
 
 /* Who asked for what under which key. */
 struct store_request {
-    struct hw_id api_token_id;
+    struct hw_id api_key_id;
     const char *key;
     uint8_t sha256[32]; /* of the request itself */
 };

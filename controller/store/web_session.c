@@ -6,7 +6,7 @@ int store_web_session_insert(struct db *db, const struct store_web_session *s, s
     struct stmt q = stmt_get(db, "INSERT INTO web_sessions VALUES (?, ?, ?, ?, ?, ?)");
     stmt_id(&q, &s->id);
     stmt_blob(&q, s->secret_sha256, sizeof s->secret_sha256);
-    stmt_id(&q, &s->api_token_id);
+    stmt_id(&q, &s->api_key_id);
     stmt_int(&q, s->created_at);
     stmt_int(&q, s->last_used_at);
     stmt_int(&q, s->expires_at);
@@ -16,7 +16,7 @@ int store_web_session_insert(struct db *db, const struct store_web_session *s, s
 int store_web_session_by_secret(struct db *db, const uint8_t secret_sha256[STORE_SHA256_LEN],
                                 struct store_web_session *out, struct err *e)
 {
-    struct stmt q = stmt_get(db, "SELECT id, secret_sha256, api_token_id, created_at,"
+    struct stmt q = stmt_get(db, "SELECT id, secret_sha256, api_key_id, created_at,"
                                  " last_used_at, expires_at"
                                  " FROM web_sessions WHERE secret_sha256 = ?");
     stmt_blob(&q, secret_sha256, STORE_SHA256_LEN);
@@ -24,7 +24,7 @@ int store_web_session_by_secret(struct db *db, const uint8_t secret_sha256[STORE
     if (!rc) {
         col_id(&q, &out->id);
         col_bytes(&q, out->secret_sha256, sizeof out->secret_sha256);
-        col_id(&q, &out->api_token_id);
+        col_id(&q, &out->api_key_id);
         out->created_at = col_int(&q);
         out->last_used_at = col_int(&q);
         out->expires_at = col_int(&q);
@@ -48,7 +48,7 @@ int store_web_session_delete(struct db *db, const struct hw_id *id, struct err *
     return stmt_run(&q, NULL, e);
 }
 
-int store_web_session_expire(struct db *db, int64_t idle_since, const struct hw_id *api_token_id,
+int store_web_session_expire(struct db *db, int64_t idle_since, const struct hw_id *api_key_id,
                              unsigned keep, struct err *e)
 {
     struct stmt q = stmt_get(db, "DELETE FROM web_sessions"
@@ -59,9 +59,9 @@ int store_web_session_expire(struct db *db, int64_t idle_since, const struct hw_
     if (rc)
         return rc;
     q = stmt_get(db, "DELETE FROM web_sessions WHERE id IN (SELECT id FROM web_sessions"
-                     " WHERE api_token_id = ?"
+                     " WHERE api_key_id = ?"
                      " ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET ?)");
-    stmt_id(&q, api_token_id);
+    stmt_id(&q, api_key_id);
     stmt_int(&q, keep);
     return stmt_run(&q, NULL, e);
 }

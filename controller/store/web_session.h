@@ -9,7 +9,7 @@
 struct store_web_session {
     struct hw_id id;
     uint8_t secret_sha256[STORE_SHA256_LEN];
-    struct hw_id api_token_id;
+    struct hw_id api_key_id;
     int64_t created_at, last_used_at, expires_at;
 };
 
@@ -21,7 +21,7 @@ int store_web_session_used(struct db *db, const struct hw_id *id, int64_t at, st
 int store_web_session_delete(struct db *db, const struct hw_id *id, struct err *e);
 /* Removes those that ended, or were last used at or before `idle_since`; of the token's, all but
  * the newest `keep`. */
-int store_web_session_expire(struct db *db, int64_t idle_since, const struct hw_id *api_token_id,
+int store_web_session_expire(struct db *db, int64_t idle_since, const struct hw_id *api_key_id,
                              unsigned keep, struct err *e);
 
 #endif

@@ -198,7 +198,7 @@ class Sessions(Base):
                 self.assertEqual(self.get("/api/v1/sites", Cookie=cookie).status, 200)
             finally:
                 store.execute("DROP TRIGGER full")
-        self.assertEqual(self.controller.log_text().count("a session's use is not noted"), 1)
+        self.assertEqual(self.controller.log_text().count("a use is not noted"), 1)
 
     def test_the_secret_is_not_stored(self):
         _, cookie = self.sign_in()

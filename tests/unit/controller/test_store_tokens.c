@@ -1,4 +1,3 @@
-#include "controller/store/api_token.h"
 #include "controller/store/idempotency.h"
 #include "controller/store/site.h"
 #include "controller/store/token.h"
@@ -35,35 +34,11 @@ static void test_token(void)
     store_rollback(db);
 }
 
-static void test_api_tokens(void)
-{
-    struct store_api_token t = {.id = id_new(), .prefix = "hwa1.x", .created_at = 5, .sha256 = {1}},
-                           *list = NULL;
-    size_t n = 9;
-    bool any = true;
-    fresh();
-    struct db *db = begin(STORE_CHANGE);
-    CU_ASSERT_EQUAL(store_api_token_any(db, &any, NULL), 0);
-    CU_ASSERT_FALSE(any);
-    CU_ASSERT_EQUAL(store_api_token_insert(db, &t, NULL), 0);
-    CU_ASSERT_EQUAL(store_api_token_valid(db, &list, &n, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(n, 1);
-    CU_ASSERT_EQUAL(memcmp(&list[0], &t, sizeof t), 0);
-    free(list);
-    CU_ASSERT_EQUAL(store_api_token_revoke_all(db, NULL), 0);
-    CU_ASSERT_EQUAL(store_api_token_valid(db, &list, &n, NULL), 0);
-    CU_ASSERT_EQUAL(n, 0);
-    free(list);
-    CU_ASSERT_EQUAL(store_api_token_any(db, &any, NULL), 0);
-    CU_ASSERT_TRUE(any);
-    store_rollback(db);
-}
-
 /* The same request again; another one under its key; another token's; a day later. */
 static void test_answers(void)
 {
     char body[] = "{}";
-    struct store_request r = {.api_token_id = id_new(), .key = "k", .sha256 = {1}}, other = r;
+    struct store_request r = {.api_key_id = id_new(), .key = "k", .sha256 = {1}}, other = r;
     struct store_answer a = {.status = 201, .location = "/x", .revision = 7, .body = body}, got;
     unsigned removed = 9;
     fresh();
@@ -79,7 +54,7 @@ static void test_answers(void)
     other.sha256[31] = 1;
     CU_ASSERT_EQUAL(store_answer_find(db, &other, &got, NULL), HW_EINVAL);
     other = r;
-    other.api_token_id = id_new();
+    other.api_key_id = id_new();
     CU_ASSERT_EQUAL(store_answer_find(db, &other, &got, NULL), HW_ENOTFOUND);
     int64_t end = store_now(db) + IDEMPOTENCY_KEPT_S;
     CU_ASSERT_EQUAL(store_answer_expire(db, end - 1, &removed, NULL), 0);
@@ -92,7 +67,6 @@ static void test_answers(void)
 
 static CU_TestInfo tests[] = {
     {"enrolment token", test_token},
-    {"API tokens", test_api_tokens},
     {"answers kept for an idempotency key", test_answers},
     CU_TEST_INFO_NULL,
 };
