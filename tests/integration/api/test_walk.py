@@ -92,8 +92,7 @@ class Walk(unittest.TestCase):
             fleet.write_controller_settings(topology.nodes["controller"])
             try:
                 for where, commands in blocks:
-                    nodes = [g.name for g in topology.with_role("gateway")] if where == "each gateway" else [where]
-                    for node in nodes:
+                    for node in where.split(" and "):
                         node = {"the controller": "controller"}.get(node, node)
                         if node not in shells:
                             shells[node] = Shell(node, self.folder, NAME=node)
@@ -104,7 +103,8 @@ class Walk(unittest.TestCase):
                     shell.close()
         told = "\n".join(outputs)
         self.assertRegex(told, r"admin token: +hwa1\.")
-        self.assertEqual(len(re.findall("[12] received", told)), 2, told)
+        self.assertEqual(len(re.findall("[12] received", told)), 3, told)
+        self.assertIn(" 100% packet loss", told)
         self.assertIn("overlaps 10.2.0.0/16 of site site-b", told)
         self.assertIn('"state":"revoked"', told)
 
