@@ -230,11 +230,12 @@ enum cell_colour cell_colour(const struct column *col, const char *text)
         const char *word;
         enum cell_colour colour;
     } words[] = {
-        {"up", COLOUR_GOOD},       {"applied", COLOUR_GOOD},  {"succeeded", COLOUR_GOOD},
-        {"degraded", COLOUR_WARN}, {"pending", COLOUR_WARN},  {"queued", COLOUR_WARN},
-        {"running", COLOUR_WARN},  {"down", COLOUR_BAD},      {"failed", COLOUR_BAD},
-        {"revoked", COLOUR_BAD},   {"expired", COLOUR_BAD},   {"unknown", COLOUR_DIM},
-        {"disabled", COLOUR_DIM},  {"cancelled", COLOUR_DIM},
+        {"expiring", COLOUR_WARN}, {"valid", COLOUR_GOOD},     {"up", COLOUR_GOOD},
+        {"applied", COLOUR_GOOD},  {"succeeded", COLOUR_GOOD}, {"degraded", COLOUR_WARN},
+        {"pending", COLOUR_WARN},  {"queued", COLOUR_WARN},    {"running", COLOUR_WARN},
+        {"down", COLOUR_BAD},      {"failed", COLOUR_BAD},     {"revoked", COLOUR_BAD},
+        {"expired", COLOUR_BAD},   {"unknown", COLOUR_DIM},    {"disabled", COLOUR_DIM},
+        {"cancelled", COLOUR_DIM},
     };
     /* The worst of several. */
     if (col->kind == CELL_TALLY)

@@ -2,6 +2,7 @@
 #include "controller/cli/args.h"
 #include "controller/cli/body.h"
 #include "controller/cli/nouns.h"
+#include "controller/cli/shown_once.h"
 #include "controller/cli/table.h"
 #include <stdlib.h>
 #include <string.h>
@@ -61,25 +62,22 @@ static void put_lines(struct strbuf *out, const char *lines, const char *token)
 
 static int show(struct cli *c, const struct json_at *made, const char *format)
 {
-    struct json_at token;
+    const char *token;
     if (c->output == CLI_JSON && !format)
         return cli_put_json(c, made);
-    /* It goes into a shell: nothing but the alphabet of tokens may stand in it. */
-    if (!json_find(made, "token", &token) || strncmp(json_plain(&token), "hwt1.", 5) != 0 ||
-        json_plain(&token)[strspn(json_plain(&token), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijkl"
-                                                      "mnopqrstuvwxyz0123456789-_.")])
-        return cli_fail(c, CLI_FAILED, "the answer holds no enrolment token");
+    int rc = shown_once(c, made, "token", "hwt1.", &token);
+    if (rc)
+        return rc;
     if (format && strcmp(format, "token") == 0) {
-        strbuf_printf(&c->out, "%s\n", json_plain(&token));
+        strbuf_printf(&c->out, "%s\n", token);
     } else if (format) {
-        put_lines(&c->out, strcmp(format, "shell") ? cloud_init_lines : shell_lines,
-                  json_plain(&token));
+        put_lines(&c->out, strcmp(format, "shell") ? cloud_init_lines : shell_lines, token);
     } else {
-        int rc = table_print_one(c, columns, made);
+        rc = table_print_one(c, columns, made);
         if (rc)
             return rc;
         strbuf_puts(&c->out, "\nThe token is shown this once. On the gateway, as root:\n\n");
-        put_lines(&c->out, shell_lines, json_plain(&token));
+        put_lines(&c->out, shell_lines, token);
     }
     return CLI_OK;
 }

@@ -305,6 +305,34 @@ class Life(Running):
             self.ctl("address-group", "delete", f"{where}/partners", "--yes")
             self.ctl("site", "delete", where, "--yes")
 
+    def test_4_api_keys(self):
+        made = self.ctl("api-key", "create", "--name", "watcher", "--role", "viewer", "--expires-in-days", 30)
+        self.assertRegex(made.stdout, r"\Ahwa1\.[A-Za-z0-9_-]{43}\n\Z")
+        self.assertIn("watcher", made.stderr)
+        self.assertNotIn(made.stdout.strip(), made.stderr)
+        viewer = {**self.env, "HAWSER_TOKEN_FILE": str(self.write("viewer", made.stdout, 0o600))}
+        self.ctl("site", "list", env=viewer)
+        refused = self.ctl("site", "create", "--name", "no", "--provider", "onprem", "--role", "spoke", env=viewer, code=NOT_ALLOWED)
+        self.assertIn("hint: hawserctl whoami", refused.stderr)
+        self.assertEqual(json.loads(self.ctl("whoami", "-o", "json", env=viewer).stdout)["role"], "viewer")
+        self.ctl("api-key", "list", env=viewer, code=NOT_ALLOWED)
+        whole = self.objects("api-key", "create", "--name", "robot", "--role", "operator")
+        self.assertTrue(whole["key"].startswith("hwa1."))
+        self.assertEqual(self.objects("api-key", "show", "robot")["role"], "operator")
+        told = self.ctl("api-key", "list").stdout + self.ctl("api-key", "show", "robot").stdout + self.ctl("api-key", "list", "-o", "json").stdout
+        self.assertNotIn(whole["key"], told)
+        self.assertRegex(told, r"(?m)^watcher +viewer +valid +in 29 d|30 d")
+        self.ctl("api-key", "create", "--name", "robot", "--role", "viewer", code=CONFLICT)
+        self.ctl("api-key", "create", "--name", "x", "--role", "king", code=USAGE)
+        self.ctl("api-key", "create", "--name", "x", "--role", "viewer", "--expires-in-days", 401, code=USAGE)
+        self.ctl("api-key", "delete", "watcher", code=USAGE)  # nobody to ask
+        for name in ("watcher", "robot"):
+            self.ctl("api-key", "delete", name, "--yes")
+        self.ctl("site", "list", env=viewer, code=NOT_ALLOWED)
+        last = self.objects("api-key", "list")
+        self.assertEqual(len(last), 1)
+        self.ctl("api-key", "delete", last[0]["id"], "--yes", code=CONFLICT)
+
     def test_4_a_change_in_between(self):
         self.ctl("site", "create", "--name", "shared", "--provider", "onprem", "--role", "spoke")
         seen = self.ctl("site", "show", "shared", "--etag").stdout.strip()

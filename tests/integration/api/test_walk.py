@@ -105,6 +105,7 @@ class Walk(unittest.TestCase):
         self.assertRegex(told, r"admin token: +hwa1\.")
         self.assertEqual(len(re.findall("[12] received", told)), 3, told)
         self.assertIn(" 100% packet loss", told)
+        self.assertEqual({'"status":401', '"status":403', '"status":409'}, set(re.findall('"status":4[0-9]{2}', told)), told)
         self.assertIn("overlaps 10.2.0.0/16 of site site-b", told)
         self.assertIn('"state":"revoked"', told)
 
