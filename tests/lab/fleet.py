@@ -33,6 +33,7 @@ def write_gateway_settings(node, agent=None, dataplane=None, first_core=0):
         "boot_id_file": "/run/hawser/boot_id",
         "dataplane_user": str(UID["dataplane"]),
         "report_interval_seconds": 2,
+        **({"public_addresses": node.public} if node.public else {}),
         **(agent or {}),
     })
     daemons.write_settings(node, "dataplane.json", {
@@ -60,6 +61,8 @@ def create_connections(api, topology, sites, tunnels, suite):
         body = {"name": f"{a}-{b}", "site_a_id": sites[a], "site_b_id": sites[b], "tunnels": tunnels}
         if suite:
             body["suites"] = [suite]
+        if topology.nat and topology.nat.site in (a, b):
+            body["path"] = "public"
         api.post("/api/v1/connections", body)
 
 

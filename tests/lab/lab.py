@@ -30,7 +30,7 @@ class Lab:
 
     def reload(self):
         self.state = state.load()
-        self.topology = Topology(self.state["topology"])
+        self.topology = Topology(self.state["topology"], self.state.get("nat"))
         controller = self.state["controller"]
         token = pathlib.Path(controller["token_file"]).read_text().strip()
         self.api = rest.Api("hw-controller", controller["url"], token, controller["ca_file"])
@@ -157,6 +157,9 @@ def first_state(topology, options):
             "state_dir": str(daemons.node_dir(node.name) / "lib"),
             "pids": {"agent": None, "dataplane": None, "supervisor": None},
         }
+    behind = {"nat": topology.nat.name} if topology.nat else {}
+    if topology.nat:
+        nodes[topology.nat.name]["addresses"]["public"] = topology.nat.public
     row = {"path": topology.path, "hops": routers.first_hops(topology, options.mtu)} if topology.path else {}
     for name, own in row.get("hops", {}).items():
         nodes[name]["addresses"]["underlay"] = own["left"] + own["right"]
@@ -179,6 +182,7 @@ def first_state(topology, options):
         },
         "nodes": nodes,
         **row,
+        **behind,
     }
 
 
@@ -257,7 +261,7 @@ def ping_across(lab):
 
 def prepare(options):
     """The network, settings and dataplanes: everything that a machine has before anybody configures it."""
-    topology = Topology(options.topology)
+    topology = Topology(options.topology, options.nat)
     build = pathlib.Path(options.build).resolve()
     daemons.stage(build)
     lifetime.make_mount_points()
@@ -308,7 +312,7 @@ class Options:
 
     def __init__(self, topology, mtu=1500, tunnels=8, suite="aes-256-gcm", strict_wire=False, build=None,
                  agent_settings=None, dataplane_settings=None, controller_settings=None, keylog=False,
-                 hops=None):
+                 hops=None, nat=None):
         self.topology = topology
         self.mtu = mtu
         self.tunnels = tunnels
@@ -320,6 +324,7 @@ class Options:
         self.controller_settings = controller_settings
         self.keylog = keylog
         self.hops = hops or {}  # {router: {mtu, icmp}}
+        self.nat = nat  # a gateway's name
 
 
 def up(options, stay=False, keep=False):
@@ -327,7 +332,7 @@ def up(options, stay=False, keep=False):
     outlives this process; else the lock stays with the caller, whose death leaves a lab that the next `up` removes."""
     if os.geteuid() != 0:
         raise LabError("the lab needs root: it makes network namespaces")
-    topology = Topology(options.topology)
+    topology = Topology(options.topology, options.nat)
     for name, what in options.hops.items():
         routers.router(topology, name)
         routers.check(**{"mtu": None, "icmp": None, **what})

@@ -1,4 +1,5 @@
 """From a Topology to namespaces, veth pairs, addresses and routes; and the same for one node again."""
+import nat
 import netns
 import routers
 from topology import ROUTER_UNDERLAY
@@ -23,6 +24,9 @@ def build(topology, mtu, strict_wire, cc_saved):
         netns.offloads(gateway.netns, "site0", False)
     for node in topology.nodes.values():
         configure(topology, node)
+    if topology.nat:
+        nat.route(topology, topology.nat)
+        nat.translate(topology.nat)
     netns.set_cubic([h.netns for h in topology.with_role("host")], cc_saved)
 
 
@@ -36,6 +40,9 @@ def build_bridge(topology, mtu, strict_wire):
         netns.ip(netns.UNDERLAY, "addr", "add", address, "dev", netns.BRIDGE, *nodad(address))
     netns.ip(netns.UNDERLAY, "link", "set", netns.BRIDGE, "up")
     for node in topology.underlay_nodes():
+        if node is topology.nat:
+            nat.build(node, port(node), mtu, strict_wire)
+            continue
         netns.veth(netns.UNDERLAY, port(node), node.netns, "underlay0", mtu)
         netns.ip(netns.UNDERLAY, "link", "set", port(node), "master", netns.BRIDGE, "up")
         netns.offloads(netns.UNDERLAY, port(node), strict_wire)
@@ -67,7 +74,10 @@ def configure(topology, node):
         route_underlay(topology, node)
     for gateway, prefix, hop in topology.plain_routes():
         if gateway is node:
-            hop = routers.next_hop(topology, node)[":" in prefix] if topology.path else hop
+            if topology.path:
+                hop = routers.next_hop(topology, node)[":" in prefix]
+            elif node is topology.nat:
+                hop = node.nat_inside[":" in prefix]
             netns.ip(node.netns, "route", "add", prefix, "via", hop, "dev", "underlay0", "onlink")
 
 
@@ -86,14 +96,17 @@ def route_underlay(topology, node):
     default route through the underlay's router, as a cloud machine has."""
     for address in node.underlay:
         netns.ip(node.netns, "addr", "add", address, "dev", "underlay0", *nodad(address))
-    others = [n.underlay for n in topology.underlay_nodes() if n is not node] + [ROUTER_UNDERLAY]
+    others = [n.reached_at for n in topology.underlay_nodes() if n is not node] + [ROUTER_UNDERLAY]
+    routers_here = ROUTER_UNDERLAY
+    if node is topology.nat:
+        others, routers_here = [node.nat_inside], node.nat_inside
     for theirs in others:
         for own, address in zip(node.underlay, theirs):
             netns.ip(node.netns, "route", "add", address, "dev", "underlay0", "src", own)
-    for own, router in zip(node.underlay, ROUTER_UNDERLAY):
+    for own, router in zip(node.underlay, routers_here):
         family = "::/0" if ":" in own else "0.0.0.0/0"
         netns.ip(node.netns, "route", "add", family, "via", router, "dev", "underlay0", "src", own)
-    for address in node.underlay:
+    for address in node.reached_at:
         # The router's neighbour advertisements need a way back.
         netns.ip(netns.UNDERLAY, "route", "add", address, "dev", netns.BRIDGE)
 
@@ -109,7 +122,7 @@ def renew(topology, node, cc_saved, strict_wire):
         netns.ip(node.netns, "link", "set", interface, "down")
         netns.ip(node.netns, "link", "set", interface, "name", "park-" + interface, "netns", netns.UNDERLAY)
     netns.delete(node.netns)
-    for address in node.underlay:
+    for address in node.reached_at:
         netns.ip(netns.UNDERLAY, "route", "del", address, "dev", netns.BRIDGE)
     add_namespace(node)
     for interface in interfaces:

@@ -5,6 +5,7 @@ Address plan, N being a site's number:
     site network     10.N.1.0/24           fd0N:0:0:1::/64     gateway .1, host .10
     underlay         10.N.0.1              fd0N::1             a gateway, inside its site's CIDRs
     controller       192.0.2.9             2001:db8:9::9
+    behind NAT       203.0.113.N           2001:db8:113::N     what the others reach such a gateway at
     underlay router  192.0.2.1             2001:db8:9::1       default route of every underlay node
     plain routing    198.18.N.0/24         fd18:N::/64         gateway .1, host .10; outside every site CIDR
 A row of routers (`path`) has its addresses in routers.py.
@@ -19,7 +20,8 @@ ROUTER_UNDERLAY = ["192.0.2.1", "2001:db8:9::1"]
 
 
 class Node:
-    """One namespace. `site_addresses` and `plain_addresses` carry their prefix length, `underlay` is bare."""
+    """One namespace. `site_addresses` and `plain_addresses` carry their prefix length, the others are bare. `public`:
+    what a gateway behind 1:1 NAT is translated to, `nat_inside`: the translating router's own addresses on its side."""
 
     def __init__(self, name, role, site):
         self.name = name
@@ -29,6 +31,13 @@ class Node:
         self.underlay = []
         self.site_addresses = []
         self.plain_addresses = []
+        self.public = []
+        self.nat_inside = []
+
+    @property
+    def reached_at(self):
+        """Underlay addresses as the others see them."""
+        return self.public or self.underlay
 
     @property
     def site_interface(self):
@@ -43,7 +52,9 @@ class Node:
 
 
 class Topology:
-    def __init__(self, name):
+    """`nat`: name of the one gateway behind 1:1 NAT, or None."""
+
+    def __init__(self, name, nat=None):
         path = TOPOLOGIES / (name + ".json")
         if not path.is_file():
             known = ", ".join(sorted(p.stem for p in TOPOLOGIES.glob("*.json")))
@@ -58,6 +69,16 @@ class Topology:
         self.controller_at = data.get("controller_at")
         self.nodes = {n: Node(n, d["role"], d.get("site")) for n, d in data["nodes"].items()}
         self._number()
+        self.nat = self._behind_nat(nat) if nat else None
+
+    def _behind_nat(self, name):
+        node = self.nodes.get(name)
+        if not node or node.role != "gateway" or self.path:
+            raise ValueError(f"{name!r} is no gateway on a bridge that could be put behind NAT")
+        n = self.sites[node.site]["number"]
+        node.public = [f"203.0.113.{n}", f"2001:db8:113::{n}"]
+        node.nat_inside = [f"10.{n}.0.254", f"fd0{n}::fe"]
+        return node
 
     def _number(self):
         for host in self.with_role("host"):
@@ -97,7 +118,7 @@ class Topology:
             gateways, far = ends[1:-1], self.nodes[ends[-1]]
             n = self.sites[far.site]["number"]
             for gateway, following in zip(gateways, gateways[1:]):
-                hops = self.nodes[following].underlay
+                hops = self.nodes[following].reached_at
                 routes.append((self.nodes[gateway], f"198.18.{n}.0/24", hops[0]))
                 routes.append((self.nodes[gateway], f"fd18:{n}::/64", hops[1]))
         return routes
