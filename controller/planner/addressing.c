@@ -34,7 +34,8 @@ static struct ipaddr source_for(const struct topo_gateway *g, const struct topo_
     for (size_t i = 0; i < g->n_endpoints; i++)
         if (g->endpoints[i].on_host && g->endpoints[i].address.family == p->address.family)
             return g->endpoints[i].address;
-    return p->address;
+    const struct ipaddr *own = p->address.family == 4 ? &g->own4 : &g->own6;
+    return own->family ? *own : p->address;
 }
 
 static struct address_end end_of(const struct topo_gateway *g, const struct topo_endpoint *p)

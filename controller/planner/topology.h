@@ -55,6 +55,9 @@ struct topo_gateway {
     struct ipaddr overlay4, overlay6; /* family 0: not allocated yet */
     struct topo_endpoint endpoints[HW_ENDPOINTS_MAX];
     size_t n_endpoints;
+    /* First addresses of its underlay interface: what packets leave from where none of the
+     * endpoints stands on the machine. Family 0: not known. */
+    struct ipaddr own4, own6;
 };
 
 enum topo_path { TOPO_PATH_AUTO, TOPO_PATH_PRIVATE, TOPO_PATH_PUBLIC };

@@ -62,21 +62,45 @@ static bool presumed_on_host(const struct store_gateway *g, const struct store_e
     return true;
 }
 
+static void take_own(const struct node *node, struct topo_gateway *out)
+{
+    for (size_t i = 0; i < node->n_interfaces; i++) {
+        const struct node_interface *f = &node->interfaces[i];
+        for (size_t k = 0; f->role != NODE_SITE && k < f->n_addresses; k++) {
+            struct ipaddr *own = f->addresses[k].addr.family == 4 ? &out->own4 : &out->own6;
+            if (!own->family)
+                *own = f->addresses[k].addr;
+        }
+    }
+}
+
+/* MTU of the interface that packets of that endpoint use; 0: not known. */
+static unsigned mtu_of(const struct node *node, const struct topo_gateway *g,
+                       const struct ipaddr *address)
+{
+    const struct node_interface *on = reported_interface(node, address);
+    if (!on)
+        on = reported_interface(node, address->family == 4 ? &g->own4 : &g->own6);
+    return on ? on->mtu : 0;
+}
+
 static int load_endpoints(const struct store_gateway *g, struct topo_gateway *out, struct err *e)
 {
     struct node *node = NULL;
     int rc = reported_node(g, &node, e);
     if (rc)
         return rc;
+    if (node)
+        take_own(node, out);
     for (size_t i = 0; i < g->n_endpoints; i++) {
         const struct store_endpoint *p = &g->endpoints[i];
-        const struct node_interface *on = reported_interface(node, &p->address);
+        bool on_host = reported_interface(node, &p->address) != NULL;
         out->endpoints[out->n_endpoints++] =
             (struct topo_endpoint){.address = p->address,
                                    .scope = p->is_public ? TOPO_PUBLIC : TOPO_PRIVATE,
-                                   .mtu = on ? on->mtu : 0,
+                                   .mtu = mtu_of(node, out, &p->address),
                                    .reachable = p->reachable,
-                                   .on_host = node ? on != NULL : presumed_on_host(g, p)};
+                                   .on_host = node ? on_host : presumed_on_host(g, p)};
     }
     free(node);
     return 0;

@@ -511,6 +511,21 @@ static void test_translated_source(void)
     fixture_free(f);
 }
 
+/* An operator may name the public address alone: packets leave from the machine's own all the same.
+ */
+static void test_source_beyond_endpoints(void)
+{
+    struct fixture *f = two_gateways("~203.0.113.1", "+198.51.100.9");
+    CU_ASSERT_EQUAL_FATAL(ipaddr_parse("10.1.0.1", &f->gateways[0].own4), 0);
+    f->connections[0].path = TOPO_PATH_PUBLIC;
+    struct plan p = make_plan(f);
+    char text[IPADDR_TEXT_MAX];
+    CU_ASSERT_STRING_EQUAL(ipaddr_text(&p.gateways[0].config.links[0].local, text), "10.1.0.1");
+    CU_ASSERT_STRING_EQUAL(ipaddr_text(&p.gateways[1].config.links[0].remote, text), "203.0.113.1");
+    plan_done(&p);
+    fixture_free(f);
+}
+
 static void test_tunnels(void)
 {
     struct fixture *f = two_gateways("10.1.0.1", "10.9.0.1");
@@ -647,6 +662,7 @@ int main(void)
                            {"refused topologies", test_refused_topologies},
                            {"address pairs", test_address_pairs},
                            {"source behind a translation", test_translated_source},
+                           {"source beyond the endpoints", test_source_beyond_endpoints},
                            {"numbers of tunnels", test_tunnels},
                            {"ports spread", test_ports_spread},
                            {"probes are capped", test_probe_cap},
