@@ -31,11 +31,11 @@ static enum MHD_Result collect_pair(void *arg, enum MHD_ValueKind kind, const ch
     struct collect *c = arg;
     (void)kind;
     if (c->n == HTTP_PAIRS_MAX) {
-        c->bad = "too many header fields or query parameters";
+        c->bad = "too many fields";
         return MHD_NO;
     }
     if (!name || has_control(name) || (value && has_control(value))) {
-        c->bad = "control characters in a header field or query parameter";
+        c->bad = "control characters";
         return MHD_NO;
     }
     c->pairs[c->n++] = (struct http_pair){.name = name, .value = value ? value : ""};
@@ -125,15 +125,11 @@ static int judge_form(const struct http_request *req, struct MHD_Connection *mhd
 int head_read(struct http_request *req, struct MHD_Connection *mhd, const struct head_line *line,
               struct err *e)
 {
-    struct collect headers = {.pairs = req->headers}, query = {.pairs = req->query};
+    struct collect headers = {.pairs = req->headers};
     (void)MHD_get_connection_values(mhd, MHD_HEADER_KIND, collect_pair, &headers);
-    (void)MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, collect_pair, &query);
     req->n_headers = headers.n;
-    req->n_query = query.n;
-    if (headers.bad || query.bad)
-        return err_set(e, HW_EPROTO, "%s", headers.bad ? headers.bad : query.bad);
-    if (has_control(req->path))
-        return err_set(e, HW_EPROTO, "control characters in the path");
+    if (headers.bad)
+        return err_set(e, HW_EPROTO, "%s in the header", headers.bad);
     int rc = judge_form(req, mhd, line, e);
     if (rc)
         return rc;
@@ -144,8 +140,18 @@ int head_read(struct http_request *req, struct MHD_Connection *mhd, const struct
     if (strcmp(line->version, MHD_HTTP_VERSION_1_0) != 0 && !http_request_header(req, "Host"))
         return err_set(e, HW_EPROTO, "the header field Host is missing");
     const char *doubt = doubtful_length(req);
-    if (doubt)
-        return err_set(e, HW_EPROTO, "%s", doubt);
+    return doubt ? err_set(e, HW_EPROTO, "%s", doubt) : 0;
+}
+
+int head_read_target(struct http_request *req, struct MHD_Connection *mhd, struct err *e)
+{
+    struct collect query = {.pairs = req->query};
+    (void)MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, collect_pair, &query);
+    req->n_query = query.n;
+    if (query.bad)
+        return err_set_field(e, HW_EPROTO, "query", "%s in the query", query.bad);
+    if (has_control(req->path))
+        return err_set(e, HW_EPROTO, "control characters in the path");
     for (size_t i = 0; i < req->n_query; i++)
         for (size_t k = 0; k < i; k++)
             if (!strcmp(req->query[i].name, req->query[k].name))

@@ -20,6 +20,10 @@
 
 #define STOP_WAIT_S 5
 
+/* What a connection holds while it is open: the head, a part of the body that came with it, and the
+ * head of the answer. Browsers' heads are long and people few; of agents, 10,000 are parked. */
+static const size_t connection_memory[] = {[HTTP_PEOPLE] = 32768, [HTTP_AGENTS] = 8192};
+
 /* --- one exchange --- */
 
 static struct conn *conn_of(struct MHD_Connection *mhd)
@@ -55,6 +59,10 @@ static void begin(struct http_server *s, struct exchange *x, const char *method,
     x->conn->line.version = version;
     if (head_read(req, x->mhd, &x->conn->line, &e)) {
         x->broken_head = true;
+        problem_from_err(req, &x->res, &e);
+        return;
+    }
+    if (head_read_target(req, x->mhd, &e)) {
         problem_from_err(req, &x->res, &e);
         return;
     }
@@ -381,7 +389,7 @@ static int start_listener(struct http_server *s, enum http_listener kind, const 
         0, on_accept, l, on_access, l, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
         MHD_OPTION_LISTEN_SOCKET, l->fd, MHD_OPTION_THREAD_POOL_SIZE,
         s->config.threads < 2 ? 2u : s->config.threads, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)8192, MHD_OPTION_CONNECTION_LIMIT, lc->connections_max,
+        connection_memory[kind], MHD_OPTION_CONNECTION_LIMIT, lc->connections_max,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, lc->connections_per_client_max,
         MHD_OPTION_CONNECTION_TIMEOUT, s->config.idle_seconds, MHD_OPTION_UNESCAPE_CALLBACK,
         head_unescape, NULL, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, l,

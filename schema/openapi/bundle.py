@@ -26,6 +26,7 @@ COMMON = (
     ("401", "Unauthenticated", lambda method, operation: operation.get("security") != []),
     ("403", "Forbidden", lambda method, operation: operation.get("security") != []
      and (method != "get" or operation["x-hawser-role"] != "viewer")),
+    ("412", "Stale", lambda method, operation: {"$ref": "#/components/parameters/if_match"} in operation.get("parameters", [])),
     ("413", "TooLarge", lambda method, operation: True),
     ("415", "UnsupportedMediaType", lambda method, operation: method == "post" or "requestBody" in operation),
     ("422", "Invalid", lambda method, operation: method == "post" or "requestBody" in operation),

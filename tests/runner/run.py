@@ -42,6 +42,20 @@ def contract(report, options):
     del os.environ["HAWSER_BUILD"]
 
 
+def fuzz(report, options):
+    """Hostile requests against a controller with sanitizers; the seed is printed."""
+    error = ctest.build(ROOT, "asan")
+    if error:
+        report.fails("fuzz/build", error)
+        return
+    os.environ["HAWSER_BUILD"] = str(ROOT / "build" / "asan")
+    for path in files("fuzz"):
+        with told(report, f"fuzz/{path.stem}"):
+            module = python_tests.load(path, f"fuzz_{path.stem}")
+            python_tests.run(report, module, f"fuzz/{path.stem}", options.only)
+    del os.environ["HAWSER_BUILD"]
+
+
 def files(group):
     return sorted((ROOT / "tests" / group).glob("**/test_*.py"))
 
@@ -81,7 +95,7 @@ def web(report, options):
     web_tests.run(report, ROOT, ROOT / "build" / "release", options.only)
 
 
-GROUPS = {"unit": unit, "contract": contract, "integration": integration, "web": web}
+GROUPS = {"unit": unit, "contract": contract, "fuzz": fuzz, "integration": integration, "web": web}
 
 
 def show():

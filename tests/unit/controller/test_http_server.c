@@ -139,6 +139,25 @@ static void test_hidden_bytes(void)
     stop();
 }
 
+/* The library takes its memory for each parameter from what the body that came along has left. */
+static void test_many_parameters_and_a_body(void)
+{
+    char out[2048], query[512], request[8000];
+    struct client c;
+    size_t used = 0;
+    start(10, 16);
+    for (int i = 0; i < 80; i++)
+        used += (size_t)snprintf(query + used, sizeof query - used, "a%d&", i);
+    (void)snprintf(request, sizeof request,
+                   "DELETE /?%s HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n%05000d", query,
+                   0);
+    CU_ASSERT_TRUE_FATAL(client_open(&c, HTTP_PEOPLE, NULL, NULL));
+    CU_ASSERT_EQUAL(ask(&c, request, out, sizeof out), 400);
+    CU_ASSERT_EQUAL(ask(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", out, sizeof out), 200);
+    client_close(&c);
+    stop();
+}
+
 /* What the library answers by itself: the right status and the end of the connection. */
 static void test_library_refusals(void)
 {
@@ -153,13 +172,13 @@ static void test_library_refusals(void)
         {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 413},
         {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", 400},
     };
-    char out[2048], big[9000];
+    char out[2048], big[34000];
     start(10, 16);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         CU_ASSERT_EQUAL(once(cases[i].request, out, sizeof out), cases[i].status);
-    (void)snprintf(big, sizeof big, "GET /%08500d HTTP/1.1\r\nHost: a\r\n\r\n", 0);
+    (void)snprintf(big, sizeof big, "GET /%033000d HTTP/1.1\r\nHost: a\r\n\r\n", 0);
     CU_ASSERT_EQUAL(once(big, out, sizeof out), 414);
-    (void)snprintf(big, sizeof big, "GET / HTTP/1.1\r\nHost: a\r\nX: %08500d\r\n\r\n", 0);
+    (void)snprintf(big, sizeof big, "GET / HTTP/1.1\r\nHost: a\r\nX: %033000d\r\n\r\n", 0);
     CU_ASSERT_EQUAL(once(big, out, sizeof out), 431);
     stop();
 }
@@ -499,6 +518,7 @@ static CU_TestInfo tests[] = {
     {"requests", test_requests},
     {"refusals", test_refusals},
     {"hidden bytes", test_hidden_bytes},
+    {"many parameters and a body", test_many_parameters_and_a_body},
     {"refusals by the library", test_library_refusals},
     {"client certificates", test_client_certificates},
     {"foreign certificates", test_foreign_certificates},
