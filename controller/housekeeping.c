@@ -3,8 +3,10 @@
 #include "common/log.h"
 #include "controller/app.h"
 #include "controller/ca/ca.h"
+#include "controller/change.h"
 #include "controller/operations/operations.h"
 #include "controller/store/denial.h"
+#include "controller/store/encryption_permission.h"
 #include "controller/store/idempotency.h"
 #include "controller/store/store.h"
 #include "controller/store/telemetry.h"
@@ -21,12 +23,13 @@
 #define SOON_NS       (100 * NS_PER_MS) /* there is more to do; others write in between */
 #define RENEW_EVERY_S 3600
 #define OPEN_EVERY_S  2 /* operations that wait for somebody */
+#define ENDS_EVERY_S  1 /* permissions whose date may have come */
 
 _Static_assert(DENIAL_KEPT_S > CA_RENEW_GRACE_S, "a denied certificate could renew");
 
 struct housekeeping {
     struct app *app;
-    struct ev_timer *expiry, *rollup, *renewal, *operations;
+    struct ev_timer *expiry, *rollup, *renewal, *operations, *permissions;
     struct hw_id rolled; /* the gateway that was rolled up last; zero: begin anew */
 };
 
@@ -162,6 +165,27 @@ static void on_operations(void *arg)
     evloop_timer_arm(h->operations, OPEN_EVERY_S * NS_PER_S);
 }
 
+/* A permission ends at the second; planning anew ends it (push/publish.c). */
+static void on_permissions(void *arg)
+{
+    struct housekeeping *h = arg;
+    struct err e = {0};
+    struct db *db;
+    int64_t end = 0;
+    int rc = store_read(h->app->store, &db, &e);
+    if (!rc) {
+        rc = store_permission_next_end(db, &end, &e);
+        store_read_end(db);
+    }
+    if (!rc && end && end <= clock_wall_s()) {
+        rc = change_begin(h->app, &db, &e);
+        rc = rc ? rc : change_commit(h->app, db, PUBLISH_AGENT, &e);
+    }
+    if (rc)
+        log_warn_limited("permissions: %s", e.text);
+    evloop_timer_arm(h->permissions, ENDS_EVERY_S * NS_PER_S);
+}
+
 static void on_renewal(void *arg)
 {
     struct housekeeping *h = arg;
@@ -183,13 +207,15 @@ int housekeeping_start(struct app *app, struct evloop *loop, struct housekeeping
     h->rollup = evloop_timer_add(loop, on_rollup, h);
     h->renewal = evloop_timer_add(loop, on_renewal, h);
     h->operations = evloop_timer_add(loop, on_operations, h);
-    if (!h->expiry || !h->rollup || !h->renewal || !h->operations) {
+    h->permissions = evloop_timer_add(loop, on_permissions, h);
+    if (!h->expiry || !h->rollup || !h->renewal || !h->operations || !h->permissions) {
         housekeeping_stop(h);
         return err_set(e, HW_ENOMEM, "out of memory");
     }
     evloop_timer_arm(h->expiry, EXPIRE_EVERY_S * NS_PER_S);
     evloop_timer_arm(h->rollup, ROLL_EVERY_S * NS_PER_S);
     evloop_timer_arm(h->operations, OPEN_EVERY_S * NS_PER_S);
+    evloop_timer_arm(h->permissions, 0);
     evloop_timer_arm(h->renewal, 0); /* the controller may have been off for long */
     *out = h;
     return 0;
@@ -205,6 +231,8 @@ void housekeeping_stop(struct housekeeping *h)
         evloop_timer_remove(h->rollup);
     if (h->operations)
         evloop_timer_remove(h->operations);
+    if (h->permissions)
+        evloop_timer_remove(h->permissions);
     if (h->renewal)
         evloop_timer_remove(h->renewal);
     free(h);

@@ -1,6 +1,6 @@
 /* What the controller does by the clock: rollups and expiry of telemetry, expiry of kept
- * answers and of denials,
- * renewal of its own certificates. In the main loop's thread. */
+ * answers and of denials, the end of permissions of the encryption policy, renewal of its own
+ * certificates. In the main loop's thread. */
 #ifndef HAWSER_CONTROLLER_HOUSEKEEPING_H
 #define HAWSER_CONTROLLER_HOUSEKEEPING_H
 

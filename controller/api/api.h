@@ -23,6 +23,13 @@ int rules_get(struct app *, struct http_request *, struct http_response *, struc
 int rules_patch(struct app *, struct http_request *, struct http_response *, struct err *);
 int rules_delete(struct app *, struct http_request *, struct http_response *, struct err *);
 
+int encryption_policy_get(struct app *, struct http_request *, struct http_response *,
+                          struct err *);
+int encryption_policy_put(struct app *, struct http_request *, struct http_response *,
+                          struct err *);
+int encryption_policy_delete(struct app *, struct http_request *, struct http_response *,
+                             struct err *);
+
 int topology_get(struct app *, struct http_request *, struct http_response *, struct err *);
 int tunnels_list(struct app *, struct http_request *, struct http_response *, struct err *);
 int workers_list(struct app *, struct http_request *, struct http_response *, struct err *);

@@ -1,17 +1,20 @@
 #include "common/esp_suite.h"
 #include "controller/api/api.h"
 #include "controller/api/page.h"
+#include "controller/api/permission_json.h"
 #include "controller/api/resource.h"
 #include "controller/planner/planner.h"
 #include "controller/store/connection.h"
+#include "controller/store/encryption_permission.h"
 #include "controller/store/link.h"
 #include "controller/store/site.h"
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const members[] = {
-    "name",    "site_a_id", "site_b_id", "path",     "underlay_family",
-    "tunnels", "suites",    "enabled",   "liveness", NULL,
+    "name",    "site_a_id", "site_b_id",       "path",    "underlay_family",
+    "tunnels", "suites",    "path_resiliency", "enabled", "liveness",
+    NULL,
 };
 static const char *const liveness_members[] = {"interval_ms", "missed", NULL};
 static const char *const paths[] = {"auto", "private", "public", NULL}; /* enum connection_path */
@@ -30,7 +33,6 @@ static int put_connection(struct json_writer *w, const struct resource_context *
                           const void *row, struct err *e)
 {
     const struct store_connection *c = row;
-    (void)context, (void)e;
     json_put_id(w, "id", &c->id);
     json_put_str(w, "name", c->name);
     json_put_id(w, "site_a_id", &c->site_a_id);
@@ -45,6 +47,10 @@ static int put_connection(struct json_writer *w, const struct resource_context *
         json_put_str(w, NULL, s ? s->name : NULL);
     }
     json_close(w);
+    json_put_bool(w, "path_resiliency", c->path_resiliency);
+    int rc = permission_json_put(w, context->db, c, e);
+    if (rc)
+        return rc;
     json_put_bool(w, "enabled", c->enabled);
     json_open_object(w, "liveness");
     json_put_uint(w, "interval_ms", c->liveness_interval_ms);
@@ -124,6 +130,11 @@ static int read_policy(const struct json_at *top, enum body_mode mode, struct st
         rc = read_uint_or_null(top, "tunnels", HW_TUNNELS_PER_LINK_MAX, &c->tunnels, e);
     if (!rc && body_wants(top, "suites", mode, false))
         rc = read_suites(top, c, e);
+    if (!rc && body_wants(top, "path_resiliency", mode, false))
+        rc = json_get_bool(top, "path_resiliency", &c->path_resiliency, e);
+    if (!rc && c->path_resiliency && c->tunnels == 1)
+        rc = err_set_field(e, HW_EINVAL, "tunnels",
+                           "path_resiliency needs at least 2 tunnels in each link");
     if (!rc && body_wants(top, "enabled", mode, false))
         rc = json_get_bool(top, "enabled", &c->enabled, e);
     if (!rc && body_wants(top, "liveness", mode, false))
@@ -160,10 +171,29 @@ static int site_role_of(struct db *db, const struct hw_id *id, const char *field
     return rc;
 }
 
-static int check_sites(struct db *db, const void *old, void *row, struct err *e)
+/* A link that an operator has set to one tunnel has no second path. */
+static int check_resiliency(struct db *db, const struct store_connection *old,
+                            const struct store_connection *new, struct err *e)
 {
-    struct store_connection *c = row;
-    (void)old;
+    struct store_link *list = NULL;
+    size_t n = 0;
+    if (!old || old->path_resiliency || !new->path_resiliency)
+        return 0;
+    int rc = store_link_list(db, &(struct store_page){.limit = UINT32_MAX}, &new->id, NULL, &list,
+                             &n, e);
+    for (size_t i = 0; !rc && i < n; i++) {
+        char id[ID_TEXT_MAX];
+        if (list[i].tunnels_override == 1)
+            rc = err_set_field(e, HW_ECONFLICT, "path_resiliency",
+                               "link %s has 1 for tunnels_override: at least 2 are needed",
+                               id_text(&list[i].id, id));
+    }
+    free(list);
+    return rc;
+}
+
+static int check_sites(struct db *db, struct store_connection *c, struct err *e)
+{
     enum site_role a, b;
     struct store_connection other;
     int rc = site_role_of(db, &c->site_a_id, "site_a_id", &a, e);
@@ -178,6 +208,12 @@ static int check_sites(struct db *db, const void *old, void *row, struct err *e)
         return err_set_field(e, HW_ECONFLICT, "site_b_id",
                              "connection %s joins these two sites already", other.name);
     return rc == HW_ENOTFOUND ? 0 : rc;
+}
+
+static int check_connection(struct db *db, const void *old, void *row, struct err *e)
+{
+    int rc = check_sites(db, row, e);
+    return rc ? rc : check_resiliency(db, old, row, e);
 }
 
 /* --- the resource --- */
@@ -210,7 +246,8 @@ static int list_connections(struct db *db, const struct http_request *req,
 static int remove_connection(struct db *db, void *row, struct err *e)
 {
     const struct store_connection *c = row;
-    return store_connection_delete(db, &c->id, e);
+    int rc = store_permission_end(db, &c->id, e);
+    return rc ? rc : store_connection_delete(db, &c->id, e);
 }
 
 static const char *const filters[] = {"site_id", NULL};
@@ -227,7 +264,7 @@ const struct resource connections = {
     .planned = true,
     .defaults = defaults,
     .read = read_connection,
-    .check = check_sites,
+    .check = check_connection,
     .put = put_connection,
     .get = get_connection,
     .list = list_connections,

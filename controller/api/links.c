@@ -2,6 +2,7 @@
 #include "controller/api/page.h"
 #include "controller/api/resource.h"
 #include "controller/api/status_json.h"
+#include "controller/store/connection.h"
 #include "controller/store/link.h"
 #include "controller/telemetry/status.h"
 #include <stdlib.h>
@@ -54,6 +55,22 @@ static int read_link(const struct json_at *top, enum body_mode mode, void *row, 
     return rc;
 }
 
+/* One tunnel is no resilient path. */
+static int check_link(struct db *db, const void *old, void *row, struct err *e)
+{
+    const struct store_link *l = row;
+    struct store_connection c;
+    (void)old;
+    if (l->tunnels_override != 1 || id_is_zero(&l->connection_id))
+        return 0;
+    int rc = store_connection_get(db, &l->connection_id, &c, e);
+    if (!rc && c.path_resiliency)
+        rc = err_set_field(e, HW_ECONFLICT, "tunnels_override",
+                           "connection %s has path_resiliency: at least 2 tunnels in each link",
+                           c.name);
+    return rc;
+}
+
 RESOURCE_GET(link)
 
 static int list_links(struct db *db, const struct http_request *req, const struct store_page *page,
@@ -85,6 +102,7 @@ const struct resource links = {
     .key = RESOURCE_BY_ID,
     .planned = true,
     .read = read_link,
+    .check = check_link,
     .put = put_link,
     .get = get_link,
     .list = list_links,

@@ -80,7 +80,8 @@ static int expand_body(const struct planning *p, const char *json, struct strbuf
 static bool can_be_tried(const struct http_route *r)
 {
     return r->handler == resource_create || r->handler == resource_patch ||
-           r->handler == resource_delete || r->handler == gateways_revoke;
+           r->handler == resource_delete || r->handler == gateways_revoke ||
+           r->handler == encryption_policy_put || r->handler == encryption_policy_delete;
 }
 
 static bool is_planned_kind(const char *path)

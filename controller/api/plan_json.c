@@ -1,4 +1,6 @@
 #include "controller/api/plan_json.h"
+#include "common/clock.h"
+#include "common/esp_suite.h"
 #include "common/json.h"
 #include "common/strbuf.h"
 #include "controller/store/link.h"
@@ -112,6 +114,36 @@ static bool has_link(const struct plan_side *s, const struct hw_id *connection)
     return false;
 }
 
+static struct config_permission permission_of(const struct plan_side *s, const struct hw_id *id)
+{
+    for (size_t i = 0; i < s->topology->n_connections; i++)
+        if (id_equal(&s->topology->connections[i].id, id))
+            return s->topology->connections[i].permission;
+    return (struct config_permission){.suite = 0};
+}
+
+/* A permission that comes, and one that ends with the change, whatever the change was about. */
+static void put_permission_warnings(struct json_writer *w, const struct plan_report *r)
+{
+    char text[HW_NAME_MAX + 128], until[CLOCK_TEXT_MAX];
+    for (size_t i = 0; i < r->after.topology->n_connections; i++) {
+        const struct topo_connection *c = &r->after.topology->connections[i];
+        struct config_permission before = permission_of(&r->before, &c->id);
+        if (id_equal(&before.id, &c->permission.id))
+            continue;
+        if (c->permission.suite)
+            (void)snprintf(text, sizeof text,
+                           "connection %s may run by %s until %s: its traffic is not secret then",
+                           c->name, esp_weak_name(c->permission.suite),
+                           clock_text(c->permission.until, until));
+        else
+            (void)snprintf(text, sizeof text,
+                           "the permission of connection %s for %s ends: it is encrypted again",
+                           c->name, esp_weak_name(before.suite));
+        json_put_str(w, NULL, text);
+    }
+}
+
 /* Connections that are new, and nothing but a wish until their sites have gateways. */
 static void put_warnings(struct json_writer *w, const struct plan_report *r)
 {
@@ -125,6 +157,7 @@ static void put_warnings(struct json_writer *w, const struct plan_report *r)
                        "connection %s has no link until both of its sites have a gateway", c->name);
         json_put_str(w, NULL, text);
     }
+    put_permission_warnings(w, r);
     json_close(w);
 }
 
