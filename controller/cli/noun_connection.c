@@ -10,6 +10,7 @@ static const struct flag flags[] = {
     FLAG("underlay-family", "underlay_family", UINT, "4 or 6; null takes what both ends have"),
     FLAG("tunnels", "tunnels", UINT, "of each link, 1 to 50; null leaves it to the controller"),
     FLAG("suites", "suites", LIST, "cipher suites allowed, the preferred first"),
+    FLAG("path-resiliency", "path_resiliency", BOOL, "never a link of one tunnel"),
     FLAG("enabled", "enabled", BOOL, "false takes it out of use"),
     FLAG("liveness-interval-ms", "liveness.interval_ms", UINT, "between the probes of a tunnel"),
     FLAG("liveness-missed", "liveness.missed", UINT, "probes in a row until a tunnel is down"),
