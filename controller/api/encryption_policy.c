@@ -9,7 +9,7 @@
 #include "controller/app.h"
 #include "controller/change.h"
 #include "controller/http/problem.h"
-#include "controller/store/api_token.h"
+#include "controller/store/api_key.h"
 #include "controller/store/encryption_permission.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,15 +187,15 @@ static int refuse_in_words(const struct asking *a, struct err *e)
 
 static int permit(struct asking *a, struct publish_result *result, struct err *e)
 {
-    struct store_api_token token;
+    struct store_api_key key;
     struct store_permission *p = &a->permission;
-    int rc = store_api_token_get(a->db, &a->req->api_token_id, &token, e);
+    int rc = store_api_key_get(a->db, &a->req->api_key_id, &key, e);
     if (rc)
         return rc;
     p->id = id_new();
     p->connection_id = a->subject.connection.id;
-    p->created_by = token.id;
-    (void)snprintf(p->created_name, sizeof p->created_name, "%s", token.prefix);
+    p->created_by = key.id;
+    (void)snprintf(p->created_name, sizeof p->created_name, "%s", key.name);
     rc = store_permission_put(a->db, p, e);
     rc = rc ? rc : publish_changes(a->app, a->db, PUBLISH_OPERATOR, result, e);
     rc = rc ? rc : load(a->db, a->req, &a->subject, e);

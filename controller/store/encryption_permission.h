@@ -16,8 +16,8 @@ struct store_permission {
     char reason[4 * PERMISSION_REASON_MAX + 1]; /* UTF-8 */
     int64_t ends_at;
     int64_t created_at;
-    struct hw_id created_by;            /* API token */
-    char created_name[HW_NAME_MAX + 1]; /* its prefix then */
+    struct hw_id created_by;            /* API key */
+    char created_name[HW_NAME_MAX + 1]; /* its name then */
 };
 
 /* In place of the connection's former one, which ends. Fills created_at. The connection counts as

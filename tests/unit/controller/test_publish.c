@@ -153,7 +153,7 @@ static struct store_permission permit(struct store_fixture *f, struct db *db, ui
                                  .suite = ESP_SUITE_NONE,
                                  .reason = "bulk copy in the vault",
                                  .ends_at = ends_at,
-                                 .created_name = "hwa1.test"};
+                                 .created_name = "night-shift"};
     for (unsigned i = 0; i < 3; i++) {
         f->sites[i].trusted_underlay = true;
         CU_ASSERT_EQUAL(store_site_update(db, &f->sites[i], NULL), 0);
