@@ -162,8 +162,11 @@ static int refused(struct cli *c, const struct api_reply *r)
     const char *detail = text_of(&problem, "detail"), *field = text_of(&problem, "field");
     const char *request = text_of(&problem, "request_id");
     struct strbuf text = STRBUF_INIT;
+    struct json_at conditions;
     if (!detail)
         detail = "the answer is no problem document; is this a Hawser controller?";
+    if (json_find(&problem, "conditions", &conditions))
+        cli_hint(c, "hawserctl connection policy%s", c->subject + strcspn(c->subject, " "));
     hint_of_refusal(c, r->status, detail);
     if (c->subject[0])
         strbuf_printf(&text, "%s: ", c->subject);

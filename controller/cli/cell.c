@@ -150,6 +150,23 @@ static void add_side(struct cli *c, const struct column *col, const struct json_
         strbuf_puts(out, "any");
 }
 
+static void add_permission(const struct json_at *v, struct strbuf *out)
+{
+    struct json_at ends;
+    const char *suite = json_plain_at(v, "suite");
+    int64_t age = json_find(v, "ends_at", &ends) ? cell_age(&ends) : INT64_MIN;
+    if (strcmp(suite, "none") == 0)
+        strbuf_puts(out, "PLAINTEXT");
+    else {
+        strbuf_puts(out, "NOT SECRET ");
+        visible_text(out, suite);
+    }
+    if (age == INT64_MIN)
+        return;
+    strbuf_puts(out, " for ");
+    cell_span(out, -age);
+}
+
 static void add_number(enum cell_kind kind, double v, struct strbuf *out)
 {
     if (kind == CELL_RATE)
@@ -217,6 +234,9 @@ void cell_text(struct cli *c, const struct column *col, const struct json_at *it
     case CELL_SIDE:
         add_side(c, col, &v, out);
         return;
+    case CELL_PERMISSION:
+        add_permission(&v, out);
+        return;
     case CELL_TEXT:
     case CELL_STATE:
         break;
@@ -242,6 +262,8 @@ enum cell_colour cell_colour(const struct column *col, const char *text)
         return strstr(text, "failed")                               ? COLOUR_BAD
                : strstr(text, "pending") || strstr(text, "unknown") ? COLOUR_WARN
                                                                     : COLOUR_NONE;
+    if (col->kind == CELL_PERMISSION)
+        return strcmp(text, "-") == 0 ? COLOUR_NONE : COLOUR_BAD;
     for (size_t i = 0; col->kind == CELL_STATE && i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i].word, text) == 0)
             return words[i].colour;

@@ -89,6 +89,8 @@ enum cell_kind {
     CELL_COUNT, /* elements of an array */
     CELL_TALLY, /* "2 applied, 1 failed": member `second` of an array's objects */
     CELL_SIDE,  /* prefixes and groups of one side of a rule */
+    /* What a permission of unencrypted traffic lets through, and how long: "PLAINTEXT for 6 d". */
+    CELL_PERMISSION,
 };
 
 struct column {

@@ -17,6 +17,15 @@ static const struct flag flags[] = {
     FLAGS_END,
 };
 
+static const char *const weak_suites[] = {"none", "aes-256-gmac", NULL};
+
+static const struct flag permit_flags[] = {
+    FLAG_WORDS("suite", "suite", weak_suites, "none is plaintext, aes-256-gmac is not secret"),
+    FLAG("reason", "reason", TEXT, "at least 10 characters; it stands in the audit"),
+    FLAG("ends-at", "ends_at", TIME, "when encryption returns; at most 90 days ahead"),
+    FLAGS_END,
+};
+
 static const struct column columns[] = {
     COLUMN("NAME", "name", TEXT),
     COLUMN("KIND", "kind", TEXT),
@@ -25,11 +34,22 @@ static const struct column columns[] = {
     COLUMN("TUNNELS", "tunnels", TEXT),
     COLUMN("SUITES", "suites", LIST),
     COLUMN("ENABLED", "enabled", BOOL),
+    COLUMN("PERMITS", "permission", PERMISSION),
+    WIDE("RESILIENT", "path_resiliency", BOOL),
     WIDE("PATH", "path", TEXT),
     WIDE("FAMILY", "underlay_family", TEXT),
     WIDE("PROBES MS", "liveness.interval_ms", TEXT),
     WIDE("CHANGED", "updated_at", AGE),
     WIDE("ID", "id", TEXT),
+    COLUMNS_END,
+};
+
+static const struct column policy_columns[] = {
+    COLUMN("PERMITS", "permission", PERMISSION),
+    COLUMN("IN EFFECT", "permission.in_effect", BOOL),
+    COLUMN("WHY", "permission.in_effect_reason", TEXT),
+    COLUMN("REASON", "permission.reason", TEXT),
+    COLUMN("BY", "permission.created_by", TEXT),
     COLUMNS_END,
 };
 
@@ -42,6 +62,34 @@ static const struct verb verbs[] = {
     VERB_SET("Changes a connection", "connection set branch-hub --tunnels null", flags),
     VERB_DELETE("Deletes a connection and with it its links", "connection delete branch-hub --yes",
                 true),
+    {.name = "policy",
+     .summary = "Shows what is permitted besides encryption, and each condition of it",
+     .example = "connection policy branch-hub",
+     .arg = ARG_OBJECT,
+     .shows = SHOWS_DETAIL,
+     .method = "GET",
+     .suffix = "/encryption-policy"},
+    {.name = "permit",
+     .summary =
+         "Permits plaintext, or traffic that is not secret, until a date; refused unless every "
+         "condition is met",
+     .example = "connection permit branch-hub --suite none --reason 'bulk copy in our own fibre' "
+                "--ends-at 7d --yes",
+     .arg = ARG_OBJECT,
+     .shows = SHOWS_ROW,
+     .method = "PUT",
+     .suffix = "/encryption-policy",
+     .flags = permit_flags,
+     .required = "suite reason ends-at",
+     .columns = policy_columns,
+     .confirm = true},
+    {.name = "encrypt",
+     .summary = "Ends the permission: everything is encrypted again, at once",
+     .example = "connection encrypt branch-hub",
+     .arg = ARG_OBJECT,
+     .shows = SHOWS_NOTHING,
+     .method = "DELETE",
+     .suffix = "/encryption-policy"},
     VERBS_END,
 };
 

@@ -7,6 +7,7 @@
 #include "controller/cli/nouns.h"
 #include "controller/cli/table.h"
 #include "controller/cli/visible.h"
+#include "controller/cli/warnings.h"
 #include <string.h>
 
 static const struct column connection_columns[] = {
@@ -61,6 +62,18 @@ static int add_answer(struct cli *c, struct strbuf *doc, const char *name, const
     return rc;
 }
 
+/* Adds "name": and the items of all pages of a list. */
+static int add_items(struct cli *c, struct strbuf *doc, const char *name, const char *path)
+{
+    struct json_object *list = NULL;
+    int rc = api_list(c, path, &list);
+    const struct json_at top = json_root(list);
+    if (!rc)
+        strbuf_printf(doc, ",\"%s\":%s", name, json_plain_at(&top, "items"));
+    json_free(list);
+    return rc;
+}
+
 /* Everything that the page shows, as one document. */
 static int fetch(struct cli *c, struct json_object **out)
 {
@@ -70,6 +83,8 @@ static int fetch(struct cli *c, struct json_object **out)
     int rc = add_answer(c, &doc, "controller", "/version");
     rc = rc ? rc : add_answer(c, &doc, "revisions", "/api/v1/revisions");
     rc = rc ? rc : add_answer(c, &doc, "topology", "/api/v1/topology");
+    rc = rc ? rc : add_items(c, &doc, "connections", noun_connection.path);
+    rc = rc ? rc : add_items(c, &doc, "rulesets", noun_ruleset.path);
     strbuf_puts(&doc, "}");
     if (!rc && json_parse(strbuf_str(&doc), doc.len, SIZE_MAX, out, &e))
         rc = cli_fail(c, CLI_FAILED, "%s", e.text);
@@ -148,6 +163,8 @@ static int put_page(struct cli *c, const struct json_at *doc, const struct json_
     (void)json_find(doc, "topology.connections", &connections);
     int rc = names_learn(c, &noun_site, &sites);
     rc = rc ? rc : names_learn(c, &noun_gateway, gateways);
+    if (!rc)
+        warnings_put(c, doc);
     rc = rc ? rc : put_table(c, connection_columns, &connections);
     rc = rc ? rc : put_table(c, gateway_columns, gateways);
     rc = rc ? rc : put_table(c, link_columns, links);
@@ -169,7 +186,8 @@ int status_page(struct cli *c, unsigned *not_up)
     (void)json_find(&doc, "topology.gateways", &gateways);
     (void)json_find(&doc, "topology.links", &links);
     struct tally g = count(&gateways), l = count(&links);
-    *not_up = g.total - g.up + l.total - l.up + is_text(&doc, "revisions.held", "true");
+    *not_up = g.total - g.up + l.total - l.up + is_text(&doc, "revisions.held", "true") +
+              warnings_failed(&doc);
     if (c->output == CLI_JSON) {
         rc = cli_put_json(c, &doc);
     } else {
@@ -190,7 +208,8 @@ static int run(struct cli *c, const struct noun *n, const struct verb *v, struct
     int rc = status_page(c, &not_up);
     if (rc || !args_value(a, "check") || not_up == 0)
         return rc;
-    return cli_fail(c, CLI_FAILED, "not everything is up: %u of gateways and links", not_up);
+    return cli_fail(c, CLI_FAILED, "not everything is up: %u of gateways, links and firewalls",
+                    not_up);
 }
 
 static const struct flag flags[] = {

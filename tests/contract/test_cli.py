@@ -7,6 +7,7 @@ import pathlib
 import pty
 import re
 import select
+import shlex
 import shutil
 import ssl
 import subprocess
@@ -58,7 +59,7 @@ class Tables(unittest.TestCase):
                 if noun == "watch":  # goes on where nobody answers
                     continue
                 # Nobody listens there: the words were understood when that is what it complains of.
-                tried = run(*example.split()[1:], "--timeout", 2, env={"HAWSER_URL": "https://127.0.0.1:1"})
+                tried = run(*shlex.split(example)[1:], "--timeout", 2, env={"HAWSER_URL": "https://127.0.0.1:1"})
                 self.assertIn(tried.returncode, (OK, FAILED), tried.stderr)
 
     def test_help_of_all_and_of_each_noun(self):
@@ -218,7 +219,7 @@ class Life(Running):
         self.assertIn(link["id"], self.ctl("link", "list", "-o", "wide").stdout)
         self.assertIn("gw-1", self.ctl("status").stdout)
         self.ctl("status", "--check", code=FAILED)
-        self.assertEqual(set(json.loads(self.ctl("status", "--json").stdout)), {"controller", "revisions", "topology"})
+        self.assertEqual(set(json.loads(self.ctl("status", "--json").stdout)), {"controller", "revisions", "topology", "connections", "rulesets"})
         self.assertEqual(self.objects("link", "tunnels", name), [])
         self.assertEqual(self.objects("gateway", "workers", "gw-1"), [])
         self.assertIn("controller", self.ctl("gateway", "openings", "gw-1").stdout)
@@ -332,6 +333,35 @@ class Life(Running):
         last = self.objects("api-key", "list")
         self.assertEqual(len(last), 1)
         self.ctl("api-key", "delete", last[0]["id"], "--yes", code=CONFLICT)
+
+    def test_4_encryption_policy(self):
+        for name, role, cidr in (("left-vault", "spoke", "10.81.0.0/16"), ("right-vault", "transit", "10.82.0.0/16")):
+            self.ctl("site", "create", "--name", name, "--provider", "onprem", "--role", role, "--cidrs", cidr)
+        self.ctl("connection", "create", "--name", "vaults", "--site-a", "left-vault", "--site-b", "right-vault")
+        permit = ["connection", "permit", "vaults", "--suite", "none", "--ends-at", "6d", "--yes", "--reason"]
+        refused = self.ctl(*permit, "short", code=CONFLICT)
+        self.assertEqual(len(re.findall("(?m)^  not met: ", refused.stderr)), 4, refused.stderr)
+        self.assertIn("not met: site left-vault does not have trusted_underlay\n", refused.stderr)
+        self.assertRegex(refused.stderr, "(?m)^  instead: .*aes-128-gcm")
+        self.assertIn("hint: hawserctl connection policy vaults", refused.stderr)
+        for site in ("left-vault", "right-vault"):
+            self.ctl("site", "set", site, "--trusted-underlay", "true")
+        self.ctl("connection", "set", "vaults", "--path-resiliency", "true")
+        self.ctl(*permit[:-2], "--reason", "bulk copy in our own fibre", code=USAGE)  # nobody to ask
+        table = self.ctl(*permit, "bulk copy in our own fibre").stdout.splitlines()
+        self.assertRegex(table[1], r"^PLAINTEXT for [56] d +no +\S.*bulk copy in our own fibre")
+        self.assertRegex(self.ctl("connection", "list").stdout, "PLAINTEXT for [56] d")
+        self.assertEqual(self.objects("connection", "policy", "vaults")["permission"]["suite"], "none")
+        self.assertRegex(self.ctl("status").stdout, r"(?m)^PLAINTEXT +connection vaults for [56] d.*: bulk copy in our own fibre$")
+        seen = self.ctl("connection", "policy", "vaults", "--etag").stdout.strip()
+        self.ctl(*permit, "another reason for it", "--if-match", "1", code=CONFLICT)
+        self.assertEqual(self.ctl("connection", "encrypt", "vaults", "--if-match", seen).stdout, "connection vaults: encrypted\n")
+        self.assertNotIn("PLAINTEXT", self.ctl("status").stdout)
+        self.ctl("connection", "permit", "vaults", "--suite", "aes-256-gcm", "--reason", "x", "--ends-at", "6d", "--yes", code=USAGE)
+        self.ctl("connection", "policy", "nobody", code=NOT_FOUND)
+        self.ctl("connection", "delete", "vaults", "--yes")
+        for site in ("left-vault", "right-vault"):
+            self.ctl("site", "delete", site, "--yes")
 
     def test_4_a_change_in_between(self):
         self.ctl("site", "create", "--name", "shared", "--provider", "onprem", "--role", "spoke")
