@@ -707,5 +707,25 @@ class Reports(Running):
             self.assertEqual(HOSTILE.findall(self.ctl(*words).stdout), [])
 
 
+    def test_a_firewall_that_does_not_stand_is_not_overlooked(self):
+        self.ctl("site", "create", "--name", "walled", "--provider", "onprem", "--role", "spoke", "--cidrs", "10.9.0.0/16")
+        token = self.ctl("token", "create", "--site", "walled", "--format", "token").stdout.strip()
+        agent = Agent(self.controller, self.folder, "gw-walled", "10.9.0.1")
+        self.assertEqual(agent.enrol(token).status, 200)
+        ruleset = self.objects("ruleset", "create", "--name", "wall", "--site", "walled")
+        revision = self.objects("gateway", "show", "gw-walled")["revisions"]["config"]
+        reply = agent.report(revisions={"received": revision, "applied": revision, "in_force": revision, "refused": []}, firewall={
+            "ruleset_id": ruleset["id"], "applied": False, "error": "nftables: no memory\x1b[2J", "base": [0, 0], "established": [0, 0],
+            "invalid": [0, 0], "rules": []})
+        self.assertEqual(reply.status, 204, reply)
+        told = self.ctl("status").stdout
+        self.assertRegex(told, r"(?m)^firewall +ruleset wall failed at gw-walled: nftables: no memory")
+        self.assertEqual(HOSTILE.findall(told), [])
+        self.assertIn("firewalls", self.ctl("status", "--check", code=FAILED).stderr)
+        self.assertRegex(self.ctl("ruleset", "list").stdout, "(?m)^wall .* 1 failed ")
+        self.ctl("ruleset", "set", "wall", "--enabled", "false")
+        self.assertRegex(self.ctl("status").stdout, "(?m)^firewall +ruleset wall is switched off")
+
+
 if __name__ == "__main__":
     unittest.main()
