@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "common/fsutil.h"
 #include "common/http_client.h"
+#include "common/json.h"
 #include "common/log.h"
 #include "common/secret.h"
 #include <errno.h>
@@ -185,6 +186,20 @@ static void on_ca(void *arg, const struct http_response *r)
         evloop_timer_arm(n->step, 0);
 }
 
+/* What a problem's detail says (RFC 9457), for people; else the body as it is. */
+static void detail_of(const struct http_response *r, char out[HW_TEXT_MAX + 1])
+{
+    struct json_object *doc;
+    const char *detail = r->body;
+    bool problem = json_parse(r->body, r->body_len, REPLY_MAX, &doc, NULL) == 0;
+    struct json_at top = json_root(problem ? doc : NULL);
+    if (problem && json_has(&top, "detail"))
+        (void)json_get_str(&top, "detail", REPLY_MAX, &detail, NULL);
+    (void)snprintf(out, HW_TEXT_MAX + 1, "%s", detail);
+    if (problem)
+        json_free(doc);
+}
+
 /* A refusal of the token is final, everything else may pass. */
 static int judge_status(const struct http_response *r, const char *url, struct err *e)
 {
@@ -193,8 +208,9 @@ static int judge_status(const struct http_response *r, const char *url, struct e
     int code = r->status >= 400 && r->status < 500 && r->status != 408 && r->status != 429
                    ? HW_EFORBIDDEN
                    : HW_EAGAIN;
-    return err_set(e, code, "%s: enrolment refused with status %d: %.200s", url, r->status,
-                   r->body);
+    char detail[HW_TEXT_MAX + 1];
+    detail_of(r, detail);
+    return err_set(e, code, "%s: enrolment refused with status %d: %.200s", url, r->status, detail);
 }
 
 static int take_reply(struct enrol *n, const struct http_response *r, struct err *e)

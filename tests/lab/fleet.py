@@ -33,6 +33,7 @@ def write_gateway_settings(node, agent=None, dataplane=None, first_core=0):
         "boot_id_file": "/run/hawser/boot_id",
         "dataplane_user": str(UID["dataplane"]),
         "report_interval_seconds": 2,
+        "cloud": "none",  # the machine's own is none of the lab's business
         **({"public_addresses": node.public} if node.public else {}),
         **(agent or {}),
     })

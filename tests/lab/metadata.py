@@ -95,7 +95,8 @@ def aws(request, facts):
             request.answer(400)
         else:
             # The hop limit: such an answer reaches nothing behind this machine.
-            request.connection.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 1)
+            if owner.address == ADDRESS:
+                request.connection.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 1)
             owner.sessions.add(session := base64.b64encode(secrets.token_bytes(40)).decode())
             request.answer(200, session)
         return
@@ -199,8 +200,9 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 class Service:
     """`with Service(ns, "aws", facts) as service:`; `seen` is [(method, path, status)]."""
 
-    def __init__(self, ns, provider, facts, variant="right"):
+    def __init__(self, ns, provider, facts, variant="right", address=ADDRESS):
         self.ns = ns
+        self.address = address
         self.provider = PROVIDERS[provider]
         self.facts = facts
         self.variant = variant
@@ -209,10 +211,10 @@ class Service:
         self.closed = threading.Event()
 
     def __enter__(self):
-        netns.ip(self.ns, "addr", "replace", f"{ADDRESS}/32", "dev", "lo")
-        sock = netns.new_socket(self.ns, ADDRESS, socket.SOCK_STREAM)
+        netns.ip(self.ns, "addr", "replace", self.address, "dev", "lo")
+        sock = netns.new_socket(self.ns, self.address, socket.SOCK_STREAM)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind((ADDRESS, 80))
+        sock.bind((self.address, 80))
         sock.listen(16)
         self.server = Server(self, sock)
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
@@ -222,7 +224,7 @@ class Service:
         self.closed.set()
         self.server.shutdown()
         self.server.server_close()
-        netns.ip(self.ns, "addr", "del", f"{ADDRESS}/32", "dev", "lo", check=False)
+        netns.ip(self.ns, "addr", "del", self.address, "dev", "lo", check=False)
 
     def count(self, path):
         return sum(p.startswith(path) for _, p, _ in self.seen)

@@ -219,6 +219,36 @@ class Metadata(unittest.TestCase):
                 self.assertIsNone(gateway["cloud"])
                 machine.stop()
 
+    def test_a_machine_without_ipv4_to_its_service(self):
+        """AWS's other address is asked where 169.254.169.254 does not answer."""
+        machine = self.machine("gw-six", "aws")
+        user_data = json.dumps({"hawser": {"token": self.token()}})
+        with Service(NS, "aws", self.facts("aws", user_data), address="fd00:ec2::254"):
+            machine.start()
+            self.assertEqual(self.enrolled(machine)["cloud"]["provider"], "aws")
+
+    def test_a_token_that_another_machine_has_used(self):
+        user_data = json.dumps({"hawser": {"token": self.token()}})
+        with Service(NS, "oci", self.facts("oci", user_data)):
+            first, second = self.machine("gw-first", "oci"), self.machine("gw-second", "oci")
+            first.start()
+            self.enrolled(first)
+            second.start()
+            problems = wait_for("it to be told", lambda: [
+                p for p in second.status().get("system", {}).get("problems", ()) if "belongs to another key" in p], 5, 0.05)
+            self.assertIn("not enrolled", problems[0])
+        self.assertIsNone(self.gateway("gw-second"))
+
+    def test_a_service_that_comes_late(self):
+        """A machine whose network is there after its agent asks again."""
+        if not labs.LONG:
+            self.skipTest("waits for a retry (--long)")
+        machine = self.machine("gw-late", "gcp")
+        machine.start()
+        wait_for("the first try", lambda: "not enrolled" in machine.logged(), 5, 0.05)
+        with Service(NS, "gcp", self.facts("gcp", json.dumps({"hawser": {"token": self.token()}}))):
+            self.assertEqual(self.enrolled(machine, 20)["cloud"]["provider"], "gcp")
+
     def test_public_addresses_by_settings(self):
         machine = self.machine("gw-set", None, public_addresses=["203.0.113.77"], size="rack-7")
         machine.write_token(self.token())

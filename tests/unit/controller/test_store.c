@@ -44,8 +44,8 @@ static void test_migrations(void)
     sqlite3 *sq;
     struct err e = {0};
     int newest = migrations[migrations_count - 1].number;
-    for (size_t i = 1; i < migrations_count; i++)
-        CU_ASSERT(migrations[i].number > migrations[i - 1].number);
+    for (size_t i = 0; i < migrations_count; i++)
+        CU_ASSERT_EQUAL(migrations[i].number, (int)i + 1);
     CU_ASSERT_EQUAL_FATAL(sqlite3_open(":memory:", &sq), SQLITE_OK);
     CU_ASSERT_EQUAL(migrate(sq, &e), 0);
     CU_ASSERT_EQUAL(pragma(sq, "PRAGMA user_version"), newest);
