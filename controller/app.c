@@ -135,8 +135,8 @@ static int start_server(struct app *app, struct err *e)
     const struct settings *s = &app->settings;
     struct http_server_config c = {
         .threads = s->threads,
-        .request_seconds = 20,
-        .answer_seconds = 120,
+        .request_seconds = s->request_seconds,
+        .answer_seconds = s->answer_seconds,
         .idle_seconds = 60,
         .begin = dispatch_begin,
         .handle = dispatch_handle,

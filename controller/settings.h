@@ -25,6 +25,9 @@ struct settings {
     unsigned threads;
     struct prefix overlay_pool4, overlay_pool6; /* family 0: the store's own */
     unsigned poll_seconds;
+    unsigned request_seconds; /* from a connection's start, and from a request line, to the end of
+                                 the request: whoever is slower is cut */
+    unsigned answer_seconds;  /* the same for the answer to be taken */
     char user[64];
     char webui_dir[PATH_MAX]; /* the console's files; "": none */
     enum log_level log_level;

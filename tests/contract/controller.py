@@ -150,8 +150,9 @@ class Reply:
 class Client:
     """Requests over one connection, made anew when the controller has closed it."""
 
-    def __init__(self, port, context, timeout=10):
-        self.connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout, context=context)
+    def __init__(self, port, context, timeout=10, source=None):
+        self.connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout, context=context,
+                                                      source_address=source and (source, 0))
 
     def request(self, method, path, body=None, headers=None):
         """`body`: bytes as they are, anything else as JSON."""
@@ -173,7 +174,7 @@ class Client:
         self.connection.close()
 
 
-def request(port, context, method, path, body=None, headers=None, timeout=10):
+def request(port, context, method, path, body=None, headers=None, timeout=10, source=None):
     """One request over a connection of its own."""
-    with contextlib.closing(Client(port, context, timeout)) as client:
+    with contextlib.closing(Client(port, context, timeout, source)) as client:
         return client.request(method, path, body, headers)
