@@ -1,4 +1,4 @@
-"""Benchmarks: `aead` (nanoseconds per packet), `chain` (throughput of the lab's chain) and `rules` (cost of a firewall).
+"""Benchmarks: `aead` (ns per packet), `chain` (throughput), `footprint` (memory, idle cost), `rules` (cost of a firewall).
 
 Every result says where it was made: machine, kernel, commit, offload switches. Figures are medians; `spread` is
 (max - min) / median over the rounds.
@@ -99,10 +99,10 @@ def bench_aead(revisions):
     return {"cells": rows}
 
 
-def chain_round(revision, mtu, strict_wire):
-    """One lab with every number of streams once, by the revision's own lab: its settings are those of its programs."""
-    command = [sys.executable, "-B", str(HERE / "chain_round.py"), str(revision.tree / "tests" / "lab"),
-               str(revision.build), str(mtu)] + (["--strict-wire"] if strict_wire else [])
+def lab_round(revision, program, *words):
+    """What one round of a benchmark prints, by the revision's own lab: its settings are those of its programs."""
+    command = [sys.executable, "-B", str(HERE / program), str(revision.tree / "tests" / "lab"), str(revision.build),
+               *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         out, _ = process.communicate()
@@ -112,7 +112,7 @@ def chain_round(revision, mtu, strict_wire):
         process.wait(30)
         raise
     if process.returncode != 0:
-        raise LabError(f"chain, MTU {mtu}, {revision.name}: no result")
+        raise LabError(f"{program}, {revision.name}: no result")
     return json.loads(out)
 
 
@@ -123,7 +123,7 @@ def chain_rounds(revisions, strict_wire, mtus, collected):
         for number in range(ROUNDS):
             for revision in revisions:
                 say(f"chain, MTU {mtu}, round {number + 1} of {ROUNDS}: {revision.name}")
-                result = chain_round(revision, mtu, strict_wire)
+                result = lab_round(revision, "chain_round.py", str(mtu), *(["--strict-wire"] if strict_wire else []))
                 switches = result["offloads"]
                 for streams, cell in result["cells"].items():
                     collected.setdefault((revision.name, mtu, int(streams), strict_wire), []).append(cell)
@@ -172,7 +172,41 @@ def bench_chain(revisions, strict_wire=False, mtus=MTUS):
     return result
 
 
-BENCHES = {"aead": bench_aead, "chain": bench_chain, "rules": bench_rules}
+def footprint_rows(result):
+    """{what: sample} of one round; agent and dataplane of a gateway with one link are what the bar is about."""
+    rows = {}
+    for gateway in result["gateways"].values():
+        parts = [gateway[process] for process in ("agent", "dataplane")]
+        whole = {field: sum(part[field] for part in parts) for field in parts[0]}
+        links = f"{gateway['links']} link" + ("s" if gateway["links"] > 1 else "")
+        for name, sample in (("agent", parts[0]), ("dataplane", parts[1]), ("gateway", whole)):
+            rows.setdefault(f"{name}, {links}", []).append(sample)
+    return {**rows, **{f"controller, {state}": [sample] for state, sample in result["controller"].items()}}
+
+
+def bench_footprint(revisions):
+    """resident memory and idle cost of gateways with 8 tunnels a link, and of the controller"""
+    samples = {}
+    for number in range(ROUNDS):
+        for revision in revisions:
+            say(f"footprint, round {number + 1} of {ROUNDS}: {revision.name}")
+            for what, found in footprint_rows(lab_round(revision, "footprint_round.py")).items():
+                samples.setdefault((revision.name, what), []).extend(found)
+    cells = []
+    print(f"{'revision':<12} {'':<26} {'RSS MiB':>8} {'PSS MiB':>8} {'spread':>7} {'core':>7} {'largest':>8}")
+    for (name, what), found in sorted(samples.items()):
+        rss, pss, core = ([sample[field] for sample in found] for field in ("rss_mib", "pss_mib", "core"))
+        cells.append({"revision": name, "what": what, "rss_mib": round(measure.median(rss), 1),
+                      "pss_mib": round(measure.median(pss), 1), "spread": round(measure.spread(rss), 3),
+                      "core": round(measure.median(core), 5), "core_max": round(max(core), 5)})
+        c = cells[-1]
+        print(f"{name:<12} {what:<26} {c['rss_mib']:>8.1f} {c['pss_mib']:>8.1f} {c['spread']:>7.0%} "
+              f"{c['core']:>7.2%} {c['core_max']:>8.2%}")
+    return {"cells": cells}
+
+
+BENCHES = {"aead": bench_aead, "chain": bench_chain, "footprint": bench_footprint,
+           "rules": bench_rules}
 
 
 def parse():
@@ -210,7 +244,7 @@ def main():
     args = parse()
     if args.name == "list":
         for name, function in BENCHES.items():
-            print(f"{name:<6} {function.__doc__}")
+            print(f"{name:<9} {function.__doc__}")
         return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
