@@ -5,7 +5,7 @@
 #include "controller/api/resource.h"
 
 extern const struct resource sites, gateways, connections, links, enrolment_tokens, instance_sizes,
-    address_groups, api_keys, rulesets;
+    address_groups, api_keys, rulesets, separations;
 
 int gateways_revoke(struct app *, struct http_request *, struct http_response *, struct err *);
 int openings_list(struct app *, struct http_request *, struct http_response *, struct err *);

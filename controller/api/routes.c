@@ -51,6 +51,10 @@ const struct http_route routes[] = {
     {HTTP_PEOPLE, HTTP_PATCH,  V1 "/links/{id}",                 ROLE_OPERATOR, resource_patch,          BODY, &links},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/links/{id}/tunnels",         ROLE_VIEWER,   tunnels_list,            0, NULL},
 
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/separations",                ROLE_VIEWER,   resource_list,           0, &separations},
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/separations/{id}",           ROLE_VIEWER,   resource_get,            0, &separations},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/separations/{id}",           ROLE_ADMIN,    resource_delete,         0, &separations},
+
     {HTTP_PEOPLE, HTTP_GET,    V1 "/instance-sizes",             ROLE_VIEWER,   resource_list,           0, &instance_sizes},
     {HTTP_PEOPLE, HTTP_POST,   V1 "/instance-sizes",             ROLE_ADMIN,    resource_create,         BODY, &instance_sizes},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/instance-sizes/recommend",   ROLE_VIEWER,   instance_sizes_recommend, 0, NULL},

@@ -3,14 +3,11 @@
 #include <string.h>
 
 const struct noun *const nouns[] = {
-    &noun_site,      &noun_gateway, &noun_connection,
-    &noun_link,      &noun_token,   &noun_size,
-    &noun_ruleset,   &noun_rule,    &noun_address_group,
-    &noun_telemetry, &noun_diag,    &noun_operation,
-    &noun_revision,  &noun_api_key, &noun_plan,
-    &noun_status,    &noun_watch,   &noun_whoami,
-    &noun_version,   &noun_api,     &noun_completion,
-    &noun_manual,    NULL,
+    &noun_site,      &noun_gateway,    &noun_connection, &noun_link,     &noun_separation,
+    &noun_token,     &noun_size,       &noun_ruleset,    &noun_rule,     &noun_address_group,
+    &noun_telemetry, &noun_diag,       &noun_operation,  &noun_revision, &noun_api_key,
+    &noun_plan,      &noun_status,     &noun_watch,      &noun_whoami,   &noun_version,
+    &noun_api,       &noun_completion, &noun_manual,     NULL,
 };
 
 const struct flag nouns_by_site[] = {

@@ -5,8 +5,8 @@
 #include "controller/cli/noun.h"
 
 extern const struct noun noun_address_group, noun_api_key, noun_connection, noun_diag, noun_gateway,
-    noun_link, noun_operation, noun_revision, noun_rule, noun_ruleset, noun_site, noun_size,
-    noun_telemetry, noun_token;
+    noun_link, noun_operation, noun_revision, noun_rule, noun_ruleset, noun_separation, noun_site,
+    noun_size, noun_telemetry, noun_token;
 
 /* The filter that most lists have. */
 extern const struct flag nouns_by_site[];

@@ -1,4 +1,5 @@
 #include "controller/planner/fib_builder.h"
+#include "controller/planner/joins.h"
 #include "controller/planner/routing.h"
 #include <stdlib.h>
 
@@ -64,6 +65,30 @@ size_t fib_peer_run(const struct fib_builder *b, size_t first)
     return n;
 }
 
+const struct fib_link *fib_peer_link(const struct fib_builder *b, size_t gateway)
+{
+    size_t lo = 0, hi = b->n_links;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (b->links[mid].peer < gateway)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < b->n_links && b->links[lo].peer == gateway ? &b->links[lo] : NULL;
+}
+
+size_t fib_overlay(const struct fib_builder *b, size_t gateway, struct prefix out[2])
+{
+    const struct topo_gateway *g = b->fleet->gateways[gateway].gateway;
+    const struct ipaddr addresses[2] = {g->overlay4, g->overlay6};
+    size_t n = 0;
+    for (size_t i = 0; g->state == TOPO_GATEWAY_ENROLLED && i < 2; i++)
+        if (addresses[i].family)
+            out[n++] = prefix_of_host(&addresses[i]);
+    return n;
+}
+
 static int add_route(struct fib_builder *b, const struct prefix *p, unsigned domain,
                      enum dp_class ingress, enum config_route_target target, uint32_t set,
                      struct err *e)
@@ -78,10 +103,22 @@ static int add_route(struct fib_builder *b, const struct prefix *p, unsigned dom
     return 0;
 }
 
+/* The own overlay addresses: a transit's for every domain whose packets come by this class. */
+static int add_own_overlay(struct fib_builder *b, enum dp_class c, struct err *e)
+{
+    unsigned own = b->fleet->sites[b->site].domain;
+    struct prefix p[2];
+    size_t n = fib_overlay(b, b->gateway, p);
+    int rc = 0;
+    for (unsigned d = 0; d < HW_DOMAINS_MAX; d++)
+        for (size_t i = 0; !rc && (d == own || b->arriving[c][d]) && i < n; i++)
+            rc = add_route(b, &p[i], d, c, ROUTE_LOCAL, 0, e);
+    return rc;
+}
+
 static int add_local_routes(struct fib_builder *b, struct err *e)
 {
     const struct fleet_site *s = &b->fleet->sites[b->site];
-    const struct ipaddr own[2] = {b->config->overlay4, b->config->overlay6};
     int rc = 0;
     for (unsigned c = DP_CLASS_ATTACHMENT; !rc && c < DP_CLASS_COUNT; c++) {
         if (!b->has_class[c])
@@ -89,37 +126,37 @@ static int add_local_routes(struct fib_builder *b, struct err *e)
         for (size_t i = 0; !rc && i < s->site->n_prefixes; i++)
             rc =
                 add_route(b, &s->site->prefixes[i], s->domain, (enum dp_class)c, ROUTE_LOCAL, 0, e);
-        for (size_t i = 0; !rc && i < 2; i++) {
-            struct prefix p = prefix_of_host(&own[i]);
-            if (own[i].family)
-                rc = add_route(b, &p, s->domain, (enum dp_class)c, ROUTE_LOCAL, 0, e);
-        }
+        if (!rc)
+            rc = add_own_overlay(b, (enum dp_class)c, e);
     }
     return rc;
 }
 
 /* A peer's overlay addresses go by its own links. */
+static int add_peer_route(struct fib_builder *b, const struct fib_link *first, unsigned domain,
+                          enum dp_class c, struct err *e)
+{
+    const struct fib_link *members[HW_FIB_SET_MEMBERS_MAX];
+    struct prefix p[2];
+    size_t n = fib_peer_run(b, (size_t)(first - b->links)),
+           n_prefixes = fib_overlay(b, first->peer, p);
+    int rc = 0;
+    for (size_t k = 0; k < n; k++)
+        members[k] = first + k;
+    for (size_t k = 0; !rc && k < n_prefixes; k++) {
+        uint32_t set;
+        rc = fib_sets_find(b, members, n, &set, e);
+        if (!rc)
+            rc = add_route(b, &p[k], domain, c, ROUTE_SET, set, e);
+    }
+    return rc;
+}
+
 static int add_peer_routes(struct fib_builder *b, struct err *e)
 {
     int rc = 0;
-    for (size_t i = 0, n; !rc && i < b->n_links; i += n) {
-        n = fib_peer_run(b, i);
-        const struct fib_link *members[HW_FIB_SET_MEMBERS_MAX];
-        for (size_t k = 0; k < n; k++)
-            members[k] = &b->links[i + k];
-        const struct topo_gateway *peer = b->fleet->gateways[b->links[i].peer].gateway;
-        const struct ipaddr overlay[2] = {peer->overlay4, peer->overlay6};
-        for (size_t k = 0; !rc && k < 2; k++) {
-            struct prefix p = prefix_of_host(&overlay[k]);
-            uint32_t set;
-            if (!overlay[k].family)
-                continue;
-            rc = fib_sets_find(b, members, n, &set, e);
-            if (!rc)
-                rc = add_route(b, &p, b->fleet->sites[b->site].domain, DP_CLASS_SITE, ROUTE_SET,
-                               set, e);
-        }
-    }
+    for (size_t i = 0; !rc && i < b->n_links; i += fib_peer_run(b, i))
+        rc = add_peer_route(b, &b->links[i], b->fleet->sites[b->site].domain, DP_CLASS_SITE, e);
     return rc;
 }
 
@@ -178,6 +215,25 @@ static bool class_is_used(const struct fib_builder *b, size_t to, enum dp_class 
     return b->arriving[c][domain] > (b->arrives[c][to] ? 1u : 0u);
 }
 
+/* To the overlay addresses of the gateways of site `to`: a peer's by its own links, the others' as
+ * to their site. */
+static int add_overlay_routes(struct fib_builder *b, size_t to, enum dp_class c,
+                              enum config_route_target target, uint32_t set, struct err *e)
+{
+    const struct fleet_site *s = &b->fleet->sites[to];
+    int rc = 0;
+    for (size_t g = 0; !rc && g < s->n_gateways; g++) {
+        const struct fib_link *peer = fib_peer_link(b, s->gateways[g]);
+        struct prefix p[2];
+        size_t n = peer ? 0 : fib_overlay(b, s->gateways[g], p);
+        if (peer && c != DP_CLASS_SITE)
+            rc = add_peer_route(b, peer, s->domain, c, e);
+        for (size_t i = 0; !rc && i < n; i++)
+            rc = add_route(b, &p[i], s->domain, c, target, set, e);
+    }
+    return rc;
+}
+
 /*
  * Routes to one other site, for every class by which somebody may send to it. Without a usable way
  * a connected site still gets `unreachable` for what comes from the own site, so that the kernel's
@@ -202,10 +258,28 @@ static int add_site_routes(struct fib_builder *b, size_t to, struct err *e)
         uint32_t set = 0;
         if (n)
             rc = fib_sets_find(b, members, n, &set, e);
+        enum config_route_target target = n ? ROUTE_SET : ROUTE_UNREACHABLE;
         for (size_t i = 0; !rc && i < s->site->n_prefixes; i++)
-            rc = add_route(b, &s->site->prefixes[i], s->domain, c,
-                           n ? ROUTE_SET : ROUTE_UNREACHABLE, set, e);
+            rc = add_route(b, &s->site->prefixes[i], s->domain, c, target, set, e);
+        if (!rc)
+            rc = add_overlay_routes(b, to, c, target, set, e);
     }
+    return rc;
+}
+
+/* A site that this one was joined with and is no longer. No packet of the own site may reach it by
+ * the kernel's other routes; the prefixes of two sites never overlap, so nothing else is cut off.
+ */
+static int add_former_site(struct fib_builder *b, size_t to, struct err *e)
+{
+    const struct fleet *f = b->fleet;
+    const struct topo_site *s = f->sites[to].site;
+    int rc = 0;
+    if (!fleet_once_joined(f, b->site, to) || joins_lead(f, b->site, to, b->scratch))
+        return 0;
+    for (size_t i = 0; !rc && i < s->n_prefixes; i++)
+        rc = add_route(b, &s->prefixes[i], f->sites[b->site].domain, DP_CLASS_SITE,
+                       ROUTE_UNREACHABLE, 0, e);
     return rc;
 }
 
@@ -233,6 +307,9 @@ static int fill(struct fib_builder *b, struct err *e)
     for (size_t i = 0; !rc && i < b->fleet->n_sites; i++)
         if (i != b->site)
             rc = add_site_routes(b, i, e);
+    for (size_t i = 0; !rc && i < b->fleet->n_sites; i++)
+        if (i != b->site)
+            rc = add_former_site(b, i, e);
     if (!rc)
         rc = fib_sets_order(c, e);
     if (!rc && c->n_routes)

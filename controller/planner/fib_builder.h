@@ -37,6 +37,12 @@ bool fib_listed(const size_t *sites, size_t n, size_t site);
 /* Number of links to the same peer from `first` on. */
 size_t fib_peer_run(const struct fib_builder *b, size_t first);
 
+/* The first link to that gateway, NULL when none that may carry traffic leads to it: it is no peer.
+ */
+const struct fib_link *fib_peer_link(const struct fib_builder *b, size_t gateway);
+/* The gateway's overlay addresses as host prefixes; 0 to 2, none for one that is not enrolled. */
+size_t fib_overlay(const struct fib_builder *b, size_t gateway, struct prefix out[2]);
+
 /* Fills config->sources, arrives and arriving. */
 int fib_sources_build(struct fib_builder *b, struct err *e);
 /* Index of the set with exactly these members, made if it is new. */

@@ -66,6 +66,37 @@ static void note_arrival(struct fib_builder *b, enum dp_class c, size_t from)
     b->arriving[c][b->fleet->sites[from].domain]++;
 }
 
+/* A gateway's overlay addresses count to the domain of its site. At a spoke all of them count to
+ * its own: it has no other, and transits serve all. */
+static int add_overlay_sources(struct fib_builder *b, size_t gateway, bool local,
+                               const uint32_t *links, size_t n_links, struct err *e)
+{
+    size_t site = b->fleet->gateways[gateway].site;
+    unsigned domain = b->fleet->sites[fleet_is_transit(b->fleet, b->site) ? site : b->site].domain;
+    struct prefix p[2];
+    size_t n = fib_overlay(b, gateway, p);
+    int rc = 0;
+    for (size_t i = 0; !rc && i < n; i++)
+        rc = add_source(b, &p[i], domain, local, links, n_links, e);
+    return rc;
+}
+
+/*
+ * Those of a site's gateways that are no peers, because a transit lies between: they tell of
+ * packets that are too big for their links or have come to the end of their hops, and answer for
+ * themselves, with these addresses as the source.
+ */
+static int add_far_overlays(struct fib_builder *b, size_t from, const uint32_t *links, size_t n,
+                            struct err *e)
+{
+    const struct fleet_site *s = &b->fleet->sites[from];
+    int rc = 0;
+    for (size_t g = 0; !rc && n && g < s->n_gateways; g++)
+        if (!fib_peer_link(b, s->gateways[g]))
+            rc = add_overlay_sources(b, s->gateways[g], false, links, n, e);
+    return rc;
+}
+
 /* Sources of one other site: by every link over which any allowed path could bring them. */
 static int add_site_sources(struct fib_builder *b, size_t from, struct err *e)
 {
@@ -92,22 +123,9 @@ static int add_site_sources(struct fib_builder *b, size_t from, struct err *e)
             note_arrival(b, (enum dp_class)c, from);
     for (size_t i = 0; !rc && n && i < s->site->n_prefixes; i++)
         rc = add_source(b, &s->site->prefixes[i], s->domain, false, links, n, e);
+    if (!rc)
+        rc = add_far_overlays(b, from, links, n, e);
     free(links);
-    return rc;
-}
-
-/* Overlay addresses count to the domain of this gateway's own site. */
-static int add_overlay_sources(struct fib_builder *b, const struct ipaddr *v4,
-                               const struct ipaddr *v6, bool local, const uint32_t *links,
-                               size_t n_links, struct err *e)
-{
-    const struct ipaddr *const addresses[2] = {v4, v6};
-    int rc = 0;
-    for (size_t i = 0; !rc && i < 2; i++) {
-        struct prefix p = prefix_of_host(addresses[i]);
-        if (addresses[i]->family)
-            rc = add_source(b, &p, b->fleet->sites[b->site].domain, local, links, n_links, e);
-    }
     return rc;
 }
 
@@ -127,7 +145,7 @@ static int add_own_sources(struct fib_builder *b, struct err *e)
         rc = add_source(b, &s->site->prefixes[i], s->domain, true, links, n, e);
     free(links);
     if (!rc)
-        rc = add_overlay_sources(b, &b->config->overlay4, &b->config->overlay6, true, NULL, 0, e);
+        rc = add_overlay_sources(b, b->gateway, true, NULL, 0, e);
     return rc;
 }
 
@@ -143,23 +161,18 @@ static int add_peer_sources(struct fib_builder *b, struct err *e)
         for (size_t k = 0; k < n; k++)
             links[k] = b->links[i + k].index;
         qsort(links, n, sizeof *links, by_u32);
-        const struct topo_gateway *peer = b->fleet->gateways[b->links[i].peer].gateway;
-        rc = add_overlay_sources(b, &peer->overlay4, &peer->overlay6, false, links, n, e);
+        rc = add_overlay_sources(b, b->links[i].peer, false, links, n, e);
     }
     return rc;
 }
 
-/*
- * A transit that is no peer, because another one lies between, still tells of packets that are too
- * big for its links: with its overlay address as the source, by the way on which it would deliver.
- */
+/* Transits of other domains, whose sites are not reached from here, lie on the way all the same. */
 static int add_far_transits(struct fib_builder *b, struct err *e)
 {
     const struct fleet *f = b->fleet;
     int rc = 0;
     for (size_t i = 0; !rc && !fleet_is_transit(f, b->site) && i < f->n_sites; i++) {
-        const struct fleet_edge *edge = fleet_edge(f, b->site, i);
-        if (!fleet_is_transit(f, i) || (edge && edge->usable))
+        if (!fleet_is_transit(f, i) || f->sites[i].domain == f->sites[b->site].domain)
             continue;
         uint32_t *links;
         size_t n, n_sites = routing_arrivals(f, b->site, i, b->scratch);
@@ -168,11 +181,7 @@ static int add_far_transits(struct fib_builder *b, struct err *e)
         rc = source_links(b, b->scratch, n_sites, true, &links, &n, e);
         if (rc)
             break;
-        for (size_t g = 0; !rc && n && g < f->sites[i].n_gateways; g++) {
-            const struct topo_gateway *far = f->gateways[f->sites[i].gateways[g]].gateway;
-            if (far->state == TOPO_GATEWAY_ENROLLED)
-                rc = add_overlay_sources(b, &far->overlay4, &far->overlay6, false, links, n, e);
-        }
+        rc = add_far_overlays(b, i, links, n, e);
         free(links);
     }
     return rc;

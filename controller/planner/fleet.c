@@ -211,6 +211,30 @@ static int load_domains(struct fleet *f, struct err *e)
     return 0;
 }
 
+static int by_join(const void *a, const void *b)
+{
+    const struct fleet_join *x = a, *y = b;
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    return (x->b > y->b) - (x->b < y->b);
+}
+
+static int load_joins(struct fleet *f, struct err *e)
+{
+    const struct topology *t = f->topology;
+    f->joins = calloc(t->n_joins + 1, sizeof *f->joins);
+    if (!f->joins)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < t->n_joins; i++) {
+        size_t a = find_site(f, &t->joins[i].site_a), b = find_site(f, &t->joins[i].site_b);
+        if (a >= b || b == f->n_sites)
+            return err_set_field(e, HW_EINVAL, "site_a_id", "sites that were joined: no such pair");
+        f->joins[f->n_joins++] = (struct fleet_join){a, b};
+    }
+    qsort(f->joins, f->n_joins, sizeof *f->joins, by_join);
+    return 0;
+}
+
 int fleet_init(struct fleet *f, const struct topology *t, struct err *e)
 {
     *f = (struct fleet){.topology = t};
@@ -223,6 +247,8 @@ int fleet_init(struct fleet *f, const struct topology *t, struct err *e)
         rc = load_edges(f, e);
     if (!rc)
         rc = load_domains(f, e);
+    if (!rc)
+        rc = load_joins(f, e);
     if (rc)
         fleet_done(f);
     return rc;
@@ -238,6 +264,7 @@ void fleet_done(struct fleet *f)
     free(f->gateways);
     free(f->connections);
     free(f->domains);
+    free(f->joins);
     *f = (struct fleet){0};
 }
 
@@ -246,6 +273,12 @@ struct fleet_edge *fleet_edge(const struct fleet *f, size_t from, size_t to)
     struct fleet_edge key = {.site = to};
     const struct fleet_site *s = &f->sites[from];
     return s->n_edges ? bsearch(&key, s->edges, s->n_edges, sizeof key, by_edge_site) : NULL;
+}
+
+bool fleet_once_joined(const struct fleet *f, size_t x, size_t y)
+{
+    struct fleet_join key = {x < y ? x : y, x < y ? y : x};
+    return f->n_joins && bsearch(&key, f->joins, f->n_joins, sizeof key, by_join) != NULL;
 }
 
 bool fleet_is_transit(const struct fleet *f, size_t site)

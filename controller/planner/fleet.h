@@ -34,6 +34,11 @@ struct fleet_connection {
     enum link_kind kind;
 };
 
+/* Two sites that have been joined, as of the topology: the lower index first. */
+struct fleet_join {
+    size_t a, b;
+};
+
 struct fleet {
     const struct topology *topology;
     struct fleet_site *sites; /* by id */
@@ -44,6 +49,8 @@ struct fleet {
     size_t n_connections;
     struct topo_domain *domains; /* by number; those in use */
     size_t n_domains;
+    struct fleet_join *joins; /* by (a, b) */
+    size_t n_joins;
 };
 
 int fleet_init(struct fleet *f, const struct topology *t, struct err *e);
@@ -51,6 +58,8 @@ void fleet_done(struct fleet *f);
 
 /* NULL when the two sites have no connection. */
 struct fleet_edge *fleet_edge(const struct fleet *f, size_t from, size_t to);
+/* True when the two sites were joined at some time, whether they are now or not. */
+bool fleet_once_joined(const struct fleet *f, size_t x, size_t y);
 bool fleet_is_transit(const struct fleet *f, size_t site);
 
 #endif

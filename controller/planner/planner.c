@@ -1,5 +1,6 @@
 #include "controller/planner/planner.h"
 #include "controller/planner/config.h"
+#include "controller/planner/joins.h"
 #include <stdlib.h>
 
 int planner_connection_kind(enum site_role a, enum site_role b, enum link_kind *out, struct err *e)
@@ -73,6 +74,8 @@ int planner_run(const struct topology *t, struct plan *out, struct err *e)
         if (!rc)
             rc = take_domains(&fleet, &p, e);
         if (!rc)
+            rc = joins_find(&fleet, &p.joins, &p.n_joins, e);
+        if (!rc)
             rc = take_gateways(&fleet, &mesh, &p, e);
         mesh_done(&mesh);
         if (rc)
@@ -93,5 +96,6 @@ void plan_done(struct plan *p)
     free(p->gateways);
     free(p->links);
     free(p->domains);
+    free(p->joins);
     *p = (struct plan){0};
 }

@@ -53,6 +53,8 @@ struct plan {
     size_t n_gateways;
     struct topo_domain *domains; /* by number: every domain in use */
     size_t n_domains;
+    struct topo_join *joins; /* by (site_a, site_b): the topology's, and those that begin now */
+    size_t n_joins;
 };
 
 /*

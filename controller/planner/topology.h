@@ -94,6 +94,13 @@ struct topo_domain {
     unsigned number; /* 1 to HW_DOMAINS_MAX - 1 */
 };
 
+/* Two sites that have been joined: a way for their traffic was in the configs. site_a is the lower
+ * id. */
+struct topo_join {
+    struct hw_id site_a, site_b;
+    bool joined; /* still so */
+};
+
 struct topology {
     const struct topo_site *sites;
     size_t n_sites;
@@ -105,6 +112,8 @@ struct topology {
     size_t n_links;
     const struct topo_domain *domains;
     size_t n_domains;
+    const struct topo_join *joins;
+    size_t n_joins;
     uint64_t flow_seed, tunnel_seed; /* one for the whole fleet each, made at bootstrap */
     /* Id for a link that has none yet; called in a fixed order, so that a test's counter gives
      * fixed results. */

@@ -154,6 +154,29 @@ static int store_domains(struct db *db, const struct topology *t, const struct p
     return rc;
 }
 
+/* Both lists are sorted alike, and the plan's holds all of the store's. */
+static int store_joins(struct db *db, const struct loaded_topology *t, const struct plan *p,
+                       struct err *e)
+{
+    int rc = 0;
+    for (size_t i = 0, k = 0; !rc && i < p->n_joins; i++) {
+        const struct topo_join *now = &p->joins[i];
+        bool known = k < t->n_join_rows && id_equal(&t->join_rows[k].site_a_id, &now->site_a) &&
+                     id_equal(&t->join_rows[k].site_b_id, &now->site_b);
+        struct store_site_join row = {
+            .id = id_new(), .site_a_id = now->site_a, .site_b_id = now->site_b};
+        if (known)
+            row = t->join_rows[k++];
+        bool same = known && row.joined == now->joined;
+        row.joined = now->joined;
+        if (!known)
+            rc = store_site_join_insert(db, &row, e);
+        else if (!same)
+            rc = store_site_join_update(db, &row, e);
+    }
+    return rc;
+}
+
 /* ---- documents ---- */
 
 /* A config is signed anew when its bytes differ, and when its signer has been replaced: nobody
@@ -320,6 +343,8 @@ static int publish(struct db *db, struct ca *ca, enum publish_cause cause, bool 
         rc = store_links(db, &t, &plan, e);
     if (!rc)
         rc = store_domains(db, &t.topology, &plan, e);
+    if (!rc)
+        rc = store_joins(db, &t, &plan, e);
     if (!rc)
         rc = sign_configs(db, ca, &plan, all, &r, e);
     if (!rc)

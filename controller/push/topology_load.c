@@ -262,6 +262,23 @@ static int load_domains(struct db *db, struct loaded_topology *t, struct err *e)
     return rc;
 }
 
+static int load_joins(struct db *db, struct loaded_topology *t, struct err *e)
+{
+    int rc = store_site_join_all(db, &t->join_rows, &t->n_join_rows, e);
+    if (rc)
+        return rc;
+    t->joins = calloc(t->n_join_rows + 1, sizeof *t->joins);
+    if (!t->joins)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < t->n_join_rows; i++)
+        t->joins[i] = (struct topo_join){.site_a = t->join_rows[i].site_a_id,
+                                         .site_b = t->join_rows[i].site_b_id,
+                                         .joined = t->join_rows[i].joined};
+    t->topology.joins = t->joins;
+    t->topology.n_joins = t->n_join_rows;
+    return 0;
+}
+
 int topology_load(struct db *db, struct loaded_topology *out, struct err *e)
 {
     struct loaded_topology t = {.topology = {.new_id = random_id}};
@@ -280,6 +297,8 @@ int topology_load(struct db *db, struct loaded_topology *out, struct err *e)
         rc = load_links(db, &t, e);
     if (!rc)
         rc = load_domains(db, &t, e);
+    if (!rc)
+        rc = load_joins(db, &t, e);
     if (rc) {
         loaded_topology_done(&t);
         return err_wrap(e, "load the topology");
@@ -300,5 +319,7 @@ void loaded_topology_done(struct loaded_topology *t)
     free(t->connections);
     free(t->links);
     free(t->domains);
+    free(t->join_rows);
+    free(t->joins);
     *t = (struct loaded_topology){0};
 }

@@ -6,6 +6,7 @@
 #include "controller/planner/topology.h"
 #include "controller/store/link.h"
 #include "controller/store/site.h"
+#include "controller/store/site_join.h"
 #include "controller/store/store.h"
 
 struct loaded_topology {
@@ -13,12 +14,15 @@ struct loaded_topology {
     struct store_site *site_rows;
     struct store_link *link_rows; /* as stored, by id */
     size_t n_link_rows;
+    struct store_site_join *join_rows; /* as stored, by (site_a_id, site_b_id) */
+    size_t n_join_rows;
     struct topo_site *sites;
     struct firewall *firewalls; /* of sites[] */
     struct topo_gateway *gateways;
     struct topo_connection *connections;
     struct topo_link *links;
     struct topo_domain *domains;
+    struct topo_join *joins;
 };
 
 /* On failure *out is empty. */

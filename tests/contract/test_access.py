@@ -57,6 +57,7 @@ class Roles(Keys):
             ("POST", "/api/v1/instance-sizes"): "admin",
             ("DELETE", "/api/v1/instance-sizes/{id}"): "admin",
             ("PUT", "/api/v1/connections/{id}/encryption-policy"): "admin",
+            ("DELETE", "/api/v1/separations/{id}"): "admin",
             ("GET", "/api/v1/api-keys"): "admin",
             ("POST", "/api/v1/api-keys"): "admin",
             ("GET", "/api/v1/api-keys/{id}"): "admin",

@@ -38,6 +38,7 @@ struct fixture *fixture_new(void)
                              .connections = f->connections,
                              .links = f->links,
                              .domains = f->domains,
+                             .joins = f->joins,
                              .flow_seed = 0x0123456789abcdef,
                              .tunnel_seed = 0xfedcba9876543210,
                              .new_id = next_link_id,
@@ -154,6 +155,10 @@ void fixture_keep(struct fixture *f, const struct plan *p)
     }
     f->t.n_domains = p->n_domains;
     memcpy(f->domains, p->domains, p->n_domains * sizeof *p->domains);
+    if (p->n_joins > sizeof f->joins / sizeof *f->joins)
+        stop("too many joins", NULL);
+    f->t.n_joins = p->n_joins;
+    memcpy(f->joins, p->joins, p->n_joins * sizeof *p->joins);
 }
 
 /* ---- from a file ---- */
@@ -251,6 +256,13 @@ static void read_connection(struct fixture *f, const struct json_at *at)
     }
 }
 
+static void read_join(struct fixture *f, const struct json_at *at)
+{
+    f->joins[f->t.n_joins++] =
+        (struct topo_join){.site_a = f->sites[site_named(f, text_of(at, "a", NULL))].id,
+                           .site_b = f->sites[site_named(f, text_of(at, "b", NULL))].id};
+}
+
 static void read_all(struct fixture *f, const struct json_at *root, const char *key,
                      void (*read)(struct fixture *, const struct json_at *))
 {
@@ -279,6 +291,8 @@ struct fixture *fixture_read(const char *path)
     read_all(f, &root, "sites", read_site);
     read_all(f, &root, "gateways", read_gateway);
     read_all(f, &root, "connections", read_connection);
+    if (json_has(&root, "joins"))
+        read_all(f, &root, "joins", read_join);
     json_free(doc);
     return f;
 }

@@ -19,6 +19,7 @@ struct fixture {
     struct topo_connection connections[FIXTURE_CONNECTIONS];
     struct topo_link links[FIXTURE_LINKS];
     struct topo_domain domains[FIXTURE_SITES];
+    struct topo_join joins[FIXTURE_SITES * FIXTURE_SITES / 2];
     unsigned next_link_id;
 };
 
@@ -36,12 +37,12 @@ void fixture_prefix(struct fixture *f, size_t site, const char *prefix);
 size_t fixture_gateway(struct fixture *f, size_t site, const char *name, const char *endpoints);
 size_t fixture_connection(struct fixture *f, const char *name, size_t site_a, size_t site_b);
 
-/* What a store would keep of a plan: its links and domains become existing ones. */
+/* What a store would keep of a plan: its links, domains and joins become existing ones. */
 void fixture_keep(struct fixture *f, const struct plan *p);
 
 /* {"sites":[{name,role,domain?,prefixes}],"gateways":[{name,site,state?,weight?,workers?,endpoints}],
- *  "connections":[{name,a,b,path?,family?,tunnels?,enabled?}]}, sites by name. Stops the program on
- * a bad file. */
+ *  "connections":[{name,a,b,path?,family?,tunnels?,enabled?}],"joins"?:[{a,b}]}, sites by name.
+ * Stops the program on a bad file. */
 struct fixture *fixture_read(const char *path);
 
 #endif

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FLEETS   25
-#define HOPS_MAX 7 /* site, bypass, transit, bypass, transit, bypass, site */
+#define FLEETS      25
+#define SOME_FLEETS 8 /* where each takes longer */
+#define HOPS_MAX    7 /* site, bypass, transit, bypass, transit, bypass, site */
 
 static uint64_t rnd_state;
 
@@ -71,6 +72,62 @@ static const struct planned_gateway *gateway_of(const struct plan *p, const stru
     return NULL;
 }
 
+/* ---- what is cut off ---- */
+
+static const struct config_route *site_route(const struct gateway_config *c,
+                                             const struct prefix *to)
+{
+    for (size_t i = 0; i < c->n_routes; i++)
+        if (c->routes[i].ingress == DP_CLASS_SITE && prefix_equal(&c->routes[i].prefix, to))
+            return &c->routes[i];
+    return NULL;
+}
+
+/* Whatever is taken away of a fleet: what a gateway once sent through tunnels, or refused to send,
+ * never becomes its kernel's to route. */
+static void check_kept(const struct plan *before, const struct plan *after)
+{
+    for (size_t i = 0; i < before->n_gateways; i++) {
+        const struct gateway_config *c = &before->gateways[i].config;
+        const struct planned_gateway *now = gateway_of(after, &before->gateways[i].gateway_id);
+        for (size_t k = 0; now && k < c->n_routes; k++)
+            if (c->routes[k].ingress == DP_CLASS_SITE && c->routes[k].target != ROUTE_LOCAL &&
+                c->routes[k].prefix.len < 32 && c->routes[k].prefix.len != 128)
+                CU_ASSERT_PTR_NOT_NULL(site_route(&now->config, &c->routes[k].prefix));
+    }
+}
+
+static void take_away(struct fixture *f)
+{
+    if (f->t.n_connections && rnd(3)) {
+        f->connections[rnd((unsigned)f->t.n_connections)] = f->connections[f->t.n_connections - 1];
+        f->t.n_connections--;
+    } else if (rnd(2)) {
+        struct topo_site *s = &f->sites[rnd((unsigned)f->t.n_sites)];
+        (void)snprintf(s->domain, sizeof s->domain, "%s", rnd(2) ? "other" : "third");
+    } else {
+        f->gateways[rnd((unsigned)f->t.n_gateways)].state = TOPO_GATEWAY_REVOKED;
+    }
+}
+
+static void test_nothing_becomes_plain(void)
+{
+    for (unsigned seed = 0; seed < SOME_FLEETS; seed++) {
+        struct fixture *f = random_fleet(seed);
+        struct plan before = make_plan(f);
+        for (unsigned step = 0; step < 8; step++) {
+            fixture_keep(f, &before);
+            take_away(f);
+            struct plan after = make_plan(f);
+            check_kept(&before, &after);
+            plan_done(&before);
+            before = after;
+        }
+        plan_done(&before);
+        fixture_free(f);
+    }
+}
+
 /* ---- walking ---- */
 
 static const struct config_route *route_for(const struct gateway_config *c, unsigned domain,
@@ -103,9 +160,18 @@ static size_t link_index(const struct gateway_config *c, const struct hw_id *id)
 struct walk {
     const struct fixture *f;
     const struct plan *p;
-    size_t from, to; /* sites */
+    size_t to;                   /* site */
+    const struct hw_id *gateway; /* of it, when only one will do */
+    struct prefix src, dst;
     unsigned delivered, dead_ends;
 };
+
+static struct walk walk_between(const struct fixture *f, const struct plan *p, size_t from,
+                                size_t to)
+{
+    return (struct walk){
+        .f = f, .p = p, .to = to, .src = f->prefixes[from][0], .dst = f->prefixes[to][0]};
+}
 
 /*
  * Every way that a packet could take, not only the one of its bucket: each member of each set.
@@ -115,17 +181,17 @@ struct walk {
 static void walk_from(struct walk *w, const struct gateway_config *c, unsigned ingress,
                       const struct hw_id *came_from, unsigned hops)
 {
-    const struct prefix *from = &w->f->prefixes[w->from][0], *to = &w->f->prefixes[w->to][0];
     CU_ASSERT_TRUE_FATAL(hops <= HOPS_MAX);
-    const struct config_source *s = source_of(c, from);
+    const struct config_source *s = source_of(c, &w->src);
     CU_ASSERT_PTR_NOT_NULL_FATAL(s);
-    const struct config_route *r = route_for(c, s->domain, ingress, to);
+    const struct config_route *r = route_for(c, s->domain, ingress, &w->dst);
     if (!r || r->target == ROUTE_UNREACHABLE) {
         w->dead_ends++;
         return;
     }
     if (r->target == ROUTE_LOCAL) {
         CU_ASSERT_TRUE(id_equal(&c->site_id, &w->f->sites[w->to].id));
+        CU_ASSERT_TRUE(!w->gateway || id_equal(&c->gateway_id, w->gateway));
         w->delivered++;
         return;
     }
@@ -140,7 +206,7 @@ static void walk_from(struct walk *w, const struct gateway_config *c, unsigned i
         CU_ASSERT_PTR_NOT_NULL_FATAL(next);
         size_t in = link_index(&next->config, &l->id);
         CU_ASSERT_NOT_EQUAL_FATAL(in, SIZE_MAX);
-        const struct config_source *arrives = source_of(&next->config, from);
+        const struct config_source *arrives = source_of(&next->config, &w->src);
         CU_ASSERT_PTR_NOT_NULL_FATAL(arrives);
         bool legal = false;
         for (size_t k = 0; k < arrives->n_links; k++)
@@ -196,7 +262,7 @@ static void test_walks(void)
                 for (size_t g = 0; g < p.n_gateways; g++) {
                     if (!id_equal(&p.gateways[g].config.site_id, &f->sites[a].id))
                         continue;
-                    struct walk w = {.f = f, .p = &p, .from = a, .to = b};
+                    struct walk w = walk_between(f, &p, a, b);
                     walk_from(&w, &p.gateways[g].config, DP_CLASS_SITE, NULL, 0);
                     bool wanted = same_domain && expected(f, a, b);
                     CU_ASSERT_EQUAL(w.delivered > 0, wanted);
@@ -209,6 +275,48 @@ static void test_walks(void)
         fixture_free(f);
     }
     CU_ASSERT_TRUE(delivered > 3000);
+}
+
+static size_t site_of(const struct fixture *f, const struct gateway_config *c)
+{
+    size_t i = 0;
+    while (!id_equal(&f->sites[i].id, &c->site_id))
+        i++;
+    return i;
+}
+
+/* From hosts behind one gateway to the overlay address of the other, and its answers back. */
+static unsigned walk_to_gateway(const struct fixture *f, const struct plan *p,
+                                const struct gateway_config *from, const struct gateway_config *to)
+{
+    size_t a = site_of(f, from), b = site_of(f, to);
+    bool same_domain = strcmp(f->sites[a].domain, f->sites[b].domain) == 0;
+    if (a == b || !same_domain || !expected(f, a, b))
+        return 0;
+    struct walk there = walk_between(f, p, a, b), back = walk_between(f, p, b, a);
+    there.gateway = &to->gateway_id;
+    there.dst = back.src = prefix_of_host(&to->overlay4);
+    walk_from(&there, from, DP_CLASS_SITE, NULL, 0);
+    walk_from(&back, to, DP_CLASS_SITE, NULL, 0);
+    CU_ASSERT_TRUE(there.delivered > 0 && there.dead_ends == 0);
+    CU_ASSERT_TRUE(back.delivered > 0 && back.dead_ends == 0);
+    return there.delivered;
+}
+
+/* Every gateway that a packet may meet on its way can be asked, and can answer. */
+static void test_overlay_walks(void)
+{
+    unsigned delivered = 0;
+    for (unsigned seed = 0; seed < SOME_FLEETS; seed++) {
+        struct fixture *f = random_fleet(seed);
+        struct plan p = make_plan(f);
+        for (size_t i = 0; i < p.n_gateways; i++)
+            for (size_t k = 0; k < p.n_gateways; k++)
+                delivered += walk_to_gateway(f, &p, &p.gateways[i].config, &p.gateways[k].config);
+        plan_done(&p);
+        fixture_free(f);
+    }
+    CU_ASSERT_TRUE(delivered > 1000);
 }
 
 /* Single links off at random: some ways end, but still nothing loops or arrives where it is not
@@ -226,11 +334,9 @@ static void test_walks_with_links_off(void)
         p = make_plan(f);
         for (size_t g = 0; g < p.n_gateways; g++) {
             const struct gateway_config *c = &p.gateways[g].config;
-            size_t a = 0;
-            while (!id_equal(&f->sites[a].id, &c->site_id))
-                a++;
+            size_t a = site_of(f, c);
             for (size_t b = 0; b < f->t.n_sites; b++) {
-                struct walk w = {.f = f, .p = &p, .from = a, .to = b};
+                struct walk w = walk_between(f, &p, a, b);
                 if (a != b)
                     walk_from(&w, c, DP_CLASS_SITE, NULL, 0);
             }
@@ -653,7 +759,9 @@ static void test_states(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"packets arrive, without loops", test_walks},
+    CU_TestInfo tests[] = {{"nothing becomes plain", test_nothing_becomes_plain},
+                           {"packets arrive, without loops", test_walks},
+                           {"gateways are reached by their overlay addresses", test_overlay_walks},
                            {"no loops with links off", test_walks_with_links_off},
                            {"the agent's reader takes every config", test_agents_accept_it},
                            {"the order of the input does not matter", test_order_does_not_matter},

@@ -28,6 +28,20 @@ static void put_link(struct strbuf *b, const struct fixture *f, const struct pla
                   l->reason[0] ? " " : "", l->reason);
 }
 
+static const char *site_name(const struct fixture *f, const struct hw_id *id)
+{
+    for (size_t i = 0; i < f->t.n_sites; i++)
+        if (id_equal(&f->sites[i].id, id))
+            return f->sites[i].name;
+    return "?";
+}
+
+static void put_join(struct strbuf *b, const struct fixture *f, const struct topo_join *j)
+{
+    strbuf_printf(b, "%s %s %s\n", site_name(f, &j->site_a),
+                  j->joined ? "is joined with" : "was joined with", site_name(f, &j->site_b));
+}
+
 /* Number of runs and FNV-1a of the text, instead of thousands of runs. */
 static void put_buckets(struct strbuf *b, const char *key, struct json_object *v)
 {
@@ -93,6 +107,8 @@ static void compare(const char *name)
         strbuf_printf(&b, "domain %u %s\n", p.domains[i].number, p.domains[i].name);
     for (size_t i = 0; i < p.n_links; i++)
         put_link(&b, f, &p.links[i]);
+    for (size_t i = 0; i < p.n_joins; i++)
+        put_join(&b, f, &p.joins[i]);
     for (size_t i = 0; i < p.n_gateways; i++)
         put_config(&b, &p.gateways[i]);
     (void)snprintf(path, sizeof path, HAWSER_GOLDEN_DIR "/%s.plan.txt", name);
@@ -144,6 +160,10 @@ static void test_states(void)
 {
     compare("states");
 }
+static void test_separated(void)
+{
+    compare("separated");
+}
 static void test_nat(void)
 {
     compare("nat");
@@ -157,6 +177,7 @@ int main(void)
                            {"domains over one transit", test_domains},
                            {"pending, revoked, disabled, refused", test_states},
                            {"public addresses and translation", test_nat},
+                           {"sites that were joined", test_separated},
                            {"numbers of tunnels from sizes", test_sizes},
                            CU_TEST_INFO_NULL};
     return suite_run("golden plans", tests);

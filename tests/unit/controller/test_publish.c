@@ -7,6 +7,7 @@
 #include "controller/store/encryption_permission.h"
 #include "controller/store/link.h"
 #include "controller/store/signed.h"
+#include "controller/store/site_join.h"
 #include "tests/unit/controller/store_fixture.h"
 #include "tests/unit/suite.h"
 #include <stdlib.h>
@@ -260,6 +261,67 @@ static void test_domains_keep_their_numbers(void)
     store_fixture_done(&f);
 }
 
+static size_t former_joins(struct store_fixture *f, const struct hw_id *site, struct hw_id *last)
+{
+    struct db *db;
+    struct store_site_join *rows = NULL;
+    size_t n = 0;
+    CU_ASSERT_EQUAL_FATAL(store_read(f->app.store, &db, NULL), 0);
+    CU_ASSERT_EQUAL(
+        store_site_join_former(db, &(struct store_page){.limit = 9}, site, &rows, &n, NULL), 0);
+    store_read_end(db);
+    if (n)
+        *last = rows[n - 1].id;
+    free(rows);
+    return n;
+}
+
+/* How many unreachable prefixes the gateway's config has. */
+static unsigned unreachable(struct store_fixture *f, unsigned gateway)
+{
+    struct db *db;
+    struct store_signed doc;
+    unsigned n = 0;
+    CU_ASSERT_EQUAL_FATAL(store_read(f->app.store, &db, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_config_get(db, &f->gateways[gateway].id, &doc, NULL), 0);
+    for (const char *at = doc.body; (at = strstr(at, "\"unreachable\"")) != NULL; at++)
+        n++;
+    store_signed_done(&doc);
+    store_read_end(db);
+    return n;
+}
+
+/* The connection of b goes: b is cut off from t and a, until an operator says otherwise or they are
+ * joined again. */
+static void test_separated(void)
+{
+    struct store_fixture f;
+    struct hw_id pair = {{0}};
+    store_fixture_init(&f);
+    CU_ASSERT_EQUAL(publish(&f, NULL, PUBLISH_OPERATOR), 3);
+    CU_ASSERT_EQUAL(former_joins(&f, NULL, &pair), 0);
+    struct db *db = store_fixture_begin(&f, STORE_CHANGE);
+    CU_ASSERT_EQUAL(store_connection_delete(db, &f.connections[1].id, NULL), 0);
+    CU_ASSERT_EQUAL(publish(&f, db, PUBLISH_OPERATOR), 3);
+    CU_ASSERT_EQUAL(former_joins(&f, NULL, &pair), 2);
+    CU_ASSERT_EQUAL(former_joins(&f, &f.sites[0].id, &pair), 1);
+    const unsigned each = (unsigned)f.sites[0].n_cidrs;
+    CU_ASSERT_EQUAL(unreachable(&f, 0), each);
+    CU_ASSERT_EQUAL(unreachable(&f, 2), 2 * each);
+    CU_ASSERT_EQUAL(publish(&f, NULL, PUBLISH_OPERATOR), 0);
+    db = store_fixture_begin(&f, STORE_CHANGE);
+    CU_ASSERT_EQUAL(store_site_join_delete(db, &pair, NULL), 0);
+    CU_ASSERT_EQUAL(publish(&f, db, PUBLISH_OPERATOR), 2); /* a and b know nothing of each other */
+    CU_ASSERT_EQUAL(unreachable(&f, 0), 0);
+    CU_ASSERT_EQUAL(unreachable(&f, 2), each);
+    db = store_fixture_begin(&f, STORE_CHANGE);
+    CU_ASSERT_EQUAL(store_connection_insert(db, &f.connections[1], NULL), 0);
+    CU_ASSERT_EQUAL(publish(&f, db, PUBLISH_OPERATOR), 3);
+    CU_ASSERT_EQUAL(former_joins(&f, NULL, &pair), 0);
+    CU_ASSERT_EQUAL(unreachable(&f, 2), 0);
+    store_fixture_done(&f);
+}
+
 /* A config that nobody could verify after the old signer's end is signed anew, with the same bytes.
  */
 static void test_signer_renewed(void)
@@ -325,6 +387,7 @@ int main(void)
                            {"refusals", test_refusals},
                            {"revocation", test_links_go_with_their_cause},
                            {"domains keep their numbers", test_domains_keep_their_numbers},
+                           {"sites that were joined", test_separated},
                            {"the signer's renewal", test_signer_renewed},
                            {"a permission ends", test_permission_ends},
                            {"a restored store", test_hold},
