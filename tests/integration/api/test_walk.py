@@ -106,6 +106,7 @@ class Walk(unittest.TestCase):
         self.assertEqual(len(re.findall("[12] received", told)), 3, told)
         self.assertIn(" 100% packet loss", told)
         self.assertEqual({'"status":401', '"status":403', '"status":409'}, set(re.findall('"status":4[0-9]{2}', told)), told)
+        self.assertIn('"code":"path-resiliency","met":false', told)
         self.assertIn("overlaps 10.2.0.0/16 of site site-b", told)
         self.assertIn('"state":"revoked"', told)
 
