@@ -81,13 +81,16 @@ static bool can_be_tried(const struct http_route *r)
 {
     return r->handler == resource_create || r->handler == resource_patch ||
            r->handler == resource_delete || r->handler == gateways_revoke ||
-           r->handler == encryption_policy_put || r->handler == encryption_policy_delete;
+           r->handler == encryption_policy_put || r->handler == encryption_policy_delete ||
+           r->handler == rules_create || r->handler == rules_replace || r->handler == rules_patch ||
+           r->handler == rules_delete;
 }
 
 static bool is_planned_kind(const char *path)
 {
-    static const char *const kinds[] = {"/api/v1/sites", "/api/v1/gateways", "/api/v1/connections",
-                                        "/api/v1/links"};
+    static const char *const kinds[] = {"/api/v1/sites",       "/api/v1/gateways",
+                                        "/api/v1/connections", "/api/v1/links",
+                                        "/api/v1/rulesets",    "/api/v1/address-groups"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t len = strlen(kinds[i]);
         if (!strncmp(path, kinds[i], len) && (!path[len] || path[len] == '/'))
@@ -96,15 +99,19 @@ static bool is_planned_kind(const char *path)
     return false;
 }
 
-/* The object that a write was about. */
+/* The object that a write was about: what it made, or what its path names last. Rules are made
+ * several at once and have no Location of their own: their set stands for them. */
 static int take_id(struct planning *p, const struct http_request *sub,
                    const struct http_response *res)
 {
-    const char *text = sub->n_params ? sub->params[0] : NULL;
-    for (size_t i = 0; i < res->n_headers; i++)
-        if (!strcmp(res->headers[i].name, "Location") && strrchr(res->headers[i].value, '/'))
-            text = strrchr(res->headers[i].value, '/') + 1;
-    return text ? id_parse(text, &p->ids[p->n_ids++]) : HW_EFAIL;
+    struct hw_id *id = &p->ids[p->n_ids];
+    bool found = sub->n_params && !id_parse(sub->params[sub->n_params - 1], id);
+    for (size_t i = 0; i < res->n_headers && !found; i++) {
+        const char *name = strrchr(res->headers[i].value, '/');
+        found = !strcmp(res->headers[i].name, "Location") && name && !id_parse(name + 1, id);
+    }
+    p->n_ids += found;
+    return found ? 0 : HW_EFAIL;
 }
 
 /* Runs the write's handler; a refusal that the client would see is no failure here. */

@@ -46,6 +46,26 @@ class Plan(Base):
         plan = self.plan(("POST", f"/api/v1/gateways/{gateways[0]['id']}/revoke", {}))
         self.assertTrue(plan["feasible"] or plan["refusals"][0]["status"] == 409, plan)
 
+    def test_a_firewall(self):
+        """Made, filled, changed and taken away in one plan; the gateways of the site would be told."""
+        sites, _, _ = self.chain()
+        rule = {"name": "web", "action": "allow", "protocol": "tcp", "destination_ports": ["443"]}
+        make = [("POST", "/api/v1/address-groups", {"name": "partners", "site_id": sites[0]["id"], "prefixes": ["192.0.2.0/24"]}),
+                ("POST", "/api/v1/rulesets", {"name": "edge", "site_id": sites[0]["id"]}),
+                ("POST", "/api/v1/rulesets/@1/rules", {"rules": [{**rule, "name": "first", "source": {"group_ids": ["@0"]}}, rule]}),
+                ("PUT", "/api/v1/rulesets/@2/rules", {"rules": [rule]})]
+        plan = self.plan(*make)
+        self.assertEqual((plan["feasible"], plan["links"]), (True, {"added": [], "removed": [], "changed": []}), plan)
+        refusal, = self.plan(*make, ("DELETE", "/api/v1/rulesets/@1/rules/@1", None))["refusals"]
+        self.assertEqual((refusal["change"], refusal["status"]), (4, 404))
+        refusal, = self.plan(*make[:2], ("POST", "/api/v1/rulesets/@1/rules", {"rules": [{"name": "x", "action": "maybe"}]}))["refusals"]
+        self.assertEqual((refusal["change"], refusal["status"], refusal["field"]), (2, 422, "rules[0].action"))
+        kept = f"/api/v1/rulesets/{self.create('rulesets', name='kept', site_id=sites[0]['id'])['id']}/rules"
+        made = self.api.call("POST", kept, {"rules": [rule]}).json["items"][0]
+        self.assertTrue(self.plan(("PATCH", f"{kept}/{made['id']}", {"action": "deny"}), ("DELETE", f"{kept}/@0", None),
+                                  ("DELETE", kept.removesuffix("/rules"), None))["feasible"])
+        self.assertEqual(self.api.call("DELETE", kept.removesuffix("/rules")).status, 204)
+
     def test_what_would_be_refused(self):
         sites, _, connections = self.chain()
         for change, status, field in (
