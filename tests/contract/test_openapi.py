@@ -56,6 +56,12 @@ class OpenApi(unittest.TestCase):
         ids = [operation["operationId"] for operation in operations(AGREED).values()]
         self.assertEqual(len(ids), len(set(ids)))
 
+    def test_what_is_made_twice_takes_a_key(self):
+        """Each POST takes an Idempotency-Key, but for those that come to the same when sent again, and the one that answers a secret alone."""
+        without = {operation["operationId"] for (method, _), operation in operations(AGREED).items()
+                   if method == "POST" and {"$ref": "#/components/parameters/idempotency_key"} not in operation.get("parameters", [])}
+        self.assertEqual(without, {"sessions_create", "plan_preview", "revisions_accept", "operations_cancel"})
+
     def test_names_follow_the_conventions(self):
         for path in AGREED["paths"]:
             self.assertRegex(re.sub(r"\{[a-z_]+\}", "x", path), r"^(/[a-z0-9.-]+)+$")
