@@ -34,9 +34,9 @@ export async function visitor(options = {}) {
   return { page, context, complaints }
 }
 
-export async function signIn(page) {
+export async function signIn(page, key = token) {
   await page.goto(`${url}/sign-in`)
-  await page.getByLabel('API token').fill(token)
+  await page.getByLabel('API token').fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Dashboard' }).waitFor()
 }

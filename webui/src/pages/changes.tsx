@@ -14,20 +14,19 @@ const PAGE = 100
 /** Objects that have a page here. */
 const places: Record<string, string> = { sites: 'sites', gateways: 'gateways', connections: 'connections', links: 'links', rulesets: 'firewall', operations: 'diagnostics' }
 
-/** Names of what is there now; what is gone has its name in its last record. */
-function useNames(): (r: AuditRecord) => string {
+/** Names of what is there now. */
+function useNames(): Map<string, string> {
   const lists = [useList<Named>('/api/v1/sites', 60_000), useList<Named>('/api/v1/gateways', 60_000), useList<Named>('/api/v1/connections', 60_000), useList<Named>('/api/v1/rulesets', 60_000)]
-  const names = new Map(lists.flatMap((l) => (l.data ?? []).map((x) => [x.id, x.name])))
-  return (r) => String(r.after?.name ?? r.before?.name ?? (r.object?.id ? names.get(r.object.id) ?? r.object.id.slice(0, 8) : ''))
+  return new Map(lists.flatMap((l) => (l.data ?? []).map((x) => [x.id, x.name])))
 }
 
 type Named = { id: string; name: string }
 
-function who(r: AuditRecord): string {
-  return r.actor.name ?? { key: 'a key', gateway: 'a gateway', controller: 'the controller', command: 'a command on the controller', nobody: 'nobody known' }[r.actor.kind]
+function whoOf(r: AuditRecord, names: Map<string, string>): string {
+  return r.actor.name ?? names.get(r.actor.id ?? '') ?? { key: 'a key', gateway: 'a gateway', controller: 'the controller', command: 'a command on the controller', nobody: 'nobody known' }[r.actor.kind]
 }
 
-const text = (v: unknown) => (v === undefined ? '–' : typeof v === 'string' ? v : JSON.stringify(v))
+const text = (v: unknown) => (v === undefined ? '–' : v === null ? 'none' : typeof v === 'string' ? v : JSON.stringify(v))
 
 /** What was and what is, member by member. */
 function Difference({ r }: { r: AuditRecord }) {
@@ -41,13 +40,13 @@ function Difference({ r }: { r: AuditRecord }) {
   )
 }
 
-function Detail({ r, what, close }: { r: AuditRecord; what: string; close: () => void }) {
+function Detail({ r, what, who, close }: { r: AuditRecord; what: string; who: string; close: () => void }) {
   const place = r.object?.id && places[r.object.type] ? `/${places[r.object.type]}/${r.object.id}` : undefined
   return (
     <Card title={`Record ${r.sequence}: ${r.action} ${what}`} extra={<button type="button" class="small" onClick={close}>Close</button>}>
       <div class="stack">
         <Facts rows={[
-          ['When', time(r.time)], ['Who', `${who(r)}${r.actor.role ? `, ${r.actor.role}` : ''}${r.actor.session ? ', in the console' : ''}`],
+          ['When', time(r.time)], ['Who', `${who}${r.actor.role ? `, ${r.actor.role}` : ''}${r.actor.session ? ', in the console' : ''}`],
           ...(r.request ? [['Request', <span class="mono">{r.request.method} {r.request.path}</span>], ['From', <span class="mono">{String(r.request.client)}</span>], ['Request id', <span class="mono">{r.request.id}</span>]] as [string, ComponentChildren][] : []),
           ['Answer', `${r.outcome}${r.status ? ` (${r.status})` : ''}`],
           ...(place ? [['Object', <a href={place}>{what}</a>] as [string, ComponentChildren]] : []),
@@ -68,7 +67,10 @@ export function ChangesPage() {
   const [open, setOpen] = useQuery('record')
   const keys = useList<ApiKey>('/api/v1/api-keys', 60_000)
   const query = new URLSearchParams({ limit: String(PAGE), ...(outcome ? { outcome } : {}), ...(actor ? { actor_id: actor } : {}), ...(object ? { object_id: object } : {}), ...(kind ? { object_type: kind } : {}) })
-  const what = useNames()
+  const names = useNames()
+  const who = (r: AuditRecord) => whoOf(r, names)
+  // What is gone has its name in its last record.
+  const what = (r: AuditRecord) => String(r.after?.name ?? r.before?.name ?? (r.object?.id ? names.get(r.object.id) ?? r.object.id.slice(0, 8) : ''))
   const first = useGet<AuditList>(`/api/v1/audit?${query}`)
   const [older, setOlder] = useState<{ query: string; items: AuditRecord[]; cursor: string | null }>()
   const more = useSubmit()
@@ -105,7 +107,7 @@ export function ChangesPage() {
           <span class="grow" />
           {first.data && <span class="muted" title={`Newest record's hash: ${first.data.head.hash}. Kept elsewhere, it shows later whether the end of the chain was cut off.`}>{first.data.head.sequence} records, chain head <span class="mono">{first.data.head.hash.slice(0, 12)}…</span></span>}
         </div>
-        {shown && <Detail r={shown} what={what(shown)} close={() => setOpen('')} />}
+        {shown && <Detail r={shown} what={what(shown)} who={who(shown)} close={() => setOpen('')} />}
         {!first.data && <ProblemBox problem={first.problem} />}
         {first.data && (
           <div class="card">

@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks'
 import { may, now, post, serves } from '../api/client'
 import { gatewayState, useFleet, type Fleet } from '../api/fleet'
 import { percent, rate } from '../api/format'
-import { refresh, useGet } from '../api/live'
-import type { Gateway, Telemetry } from '../api/types'
+import { refresh, useGet, useList } from '../api/live'
+import type { Gateway, Ruleset, Telemetry } from '../api/types'
 import { ActionLink } from '../parts/action-link'
 import { Chart, type Line } from '../parts/chart'
 import { useSubmit } from '../parts/form'
@@ -49,12 +49,16 @@ function Tiles({ fleet }: { fleet: Fleet }) {
 
 interface Trouble { key: string; state: string; what: ComponentChildren; why: string }
 
-function troubles(fleet: Fleet): Trouble[] {
+function troubles(fleet: Fleet, rulesets: Ruleset[]): Trouble[] {
   const list: Trouble[] = []
   for (const g of fleet.gateways) {
     const state = gatewayState(g)
     if (state !== 'up') list.push({ key: g.id, state, what: <a href={`/gateways/${g.id}`}>{g.name}</a>, why: state === 'pending' ? 'waits for its machine to enrol' : state === 'revoked' ? 'revoked; delete it when it is gone' : g.status.reason || 'no report' })
     if (g.revisions.refused.some((r) => r.revision === g.revisions.config)) list.push({ key: `${g.id} config`, state: 'degraded', what: <a href={`/gateways/${g.id}?tab=config`}>{g.name}</a>, why: `refused its config: ${g.revisions.refused.find((r) => r.revision === g.revisions.config)!.reason}` })
+  }
+  for (const r of rulesets) {
+    const failed = r.enabled ? r.gateways.find((g) => g.state === 'failed') : undefined
+    if (failed) list.push({ key: r.id, state: 'down', what: <a href={`/firewall/${r.id}`}>{r.name}</a>, why: `its rules are not in force on ${fleet.gateway.get(failed.gateway_id)?.name ?? 'a gateway'}: ${failed.reason}` })
   }
   for (const c of fleet.connections) {
     if (c.encrypted === false) list.push({ key: `${c.connection.id} plain`, state: 'down', what: <a href={`/connections/${c.connection.id}`}>{c.connection.name}</a>, why: 'its traffic is UNENCRYPTED' })
@@ -64,7 +68,8 @@ function troubles(fleet: Fleet): Trouble[] {
 }
 
 function Attention({ fleet }: { fleet: Fleet }) {
-  const list = troubles(fleet)
+  const rulesets = useList<Ruleset>(serves('/rulesets') ? '/api/v1/rulesets' : null, 10_000)
+  const list = troubles(fleet, rulesets.data ?? [])
   return (
     <Card title="Needs attention" pad={false}>
       {list.length ? (

@@ -38,27 +38,46 @@ function columns(telemetry: Telemetry[], object: string, lines: Line[]): uPlot.A
   return uPlot.join(lines.map((line) => table(telemetry[line.end ?? 0]!, line.object ?? object, line)))
 }
 
+/** Longer without a report of its own is a gap of an observer. */
+const GAP_SECONDS = 30
+
+/** Raw answers about several objects have a null wherever another one reported: only a long silence is a gap. */
+function ownPoints(times: number[], values: (number | null)[]): boolean[] {
+  let last = -Infinity
+  const next: number[] = []
+  for (let i = times.length - 1, at = Infinity; i >= 0; i--) {
+    if (values[i] !== null) at = times[i]!
+    next[i] = at
+  }
+  return times.map((t, i) => {
+    if (values[i] !== null) last = t
+    return values[i] !== null || next[i]! - last > GAP_SECONDS
+  })
+}
+
 function table(telemetry: Telemetry, object: string, line: Line): uPlot.AlignedData {
   const begin = Date.parse(telemetry.from) / 1000
   const end = Date.parse(telemetry.to) / 1000
+  const series = telemetry.series.find((s) => s.object === object && s.metric === line.metric)
+  const all = telemetry.offset_seconds.map((s) => begin + s)
+  const kept = series && telemetry.step === 'raw' ? ownPoints(all, series.avg) : all.map(() => true)
+  const times = all.filter((_, i) => kept[i])
   // The whole range is shown, also where nothing was measured.
-  const times = telemetry.offset_seconds.map((s) => begin + s)
   const before = times[0] !== begin ? 1 : 0
   const after = end > (times.at(-1) ?? begin) ? 1 : 0
   const pad = (v: (number | null)[]) => [...Array<null>(before).fill(null), ...v, ...Array<null>(after).fill(null)]
-  const series = telemetry.series.find((s) => s.object === object && s.metric === line.metric)
   const sign = line.below ? -1 : 1
-  const part = (name: 'avg' | 'min' | 'max') => pad((series?.[name] ?? times.map(() => null)).map((v) => (v === null ? null : v * sign)))
+  const part = (name: 'avg' | 'min' | 'max') => pad((series?.[name] ?? all.map(() => null)).filter((_, i) => kept[i]).map((v) => (v === null ? null : v * sign)))
   return [[...(before ? [begin] : []), ...times, ...(after ? [end] : [])], part('avg'), part('min'), part('max')]
 }
 
-function options(box: HTMLElement, { lines, show, mark, least, whole }: Props, at: (i: number | null | undefined) => void): uPlot.Options {
+function options(box: HTMLElement, { lines, show, mark, least, whole }: Props, at: (i: number | null | undefined) => void, beyond: (is: boolean) => void): uPlot.Options {
   const axis = { stroke: token('--text-2'), font: `12px ${token('--font')}`, grid: { stroke: token('--line'), width: 1 }, ticks: { show: false } }
   return {
     width: box.clientWidth, height: 180, legend: { show: false }, padding: [8, 8, 0, 0],
     cursor: { sync: { key: 'page' }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     scales: { y: { range: (_u, low, high) => {
-      const top = Math.max(high ?? 0, mark && high ? Math.min(mark.value, high * 4) : 0, least)
+      const top = Math.max(high ?? 0, mark && mark.value <= 4 * (high ?? 0) ? mark.value : 0, least)
       return [Math.min(low ?? 0, lines.some((l) => l.below) ? -least : 0) * 1.08, top * 1.08]
     } } },
     axes: [
@@ -87,6 +106,7 @@ function options(box: HTMLElement, { lines, show, mark, least, whole }: Props, a
       draw: [(u) => {
         if (!mark) return
         const y = u.valToPos(mark.value, 'y', true)
+        beyond(y < u.bbox.top)
         if (y < u.bbox.top) return
         u.ctx.save()
         u.ctx.strokeStyle = token('--text-2')
@@ -122,10 +142,16 @@ export function Chart(props: Props) {
     })
   }
 
+  /** A figure that would squeeze what is measured into the ground stands in words alone. */
+  const beyond = (is: boolean) => {
+    const span = key.current?.querySelector('.beyond')
+    if (span) span.textContent = is ? ', above this chart' : ''
+  }
+
   useEffect(() => {
     const draw = () => {
       plot.current?.destroy()
-      plot.current = new uPlot(options(box.current!, props, tell), shown.current, box.current!)
+      plot.current = new uPlot(options(box.current!, props, tell, beyond), shown.current, box.current!)
       tell(null)
     }
     draw()
@@ -150,7 +176,7 @@ export function Chart(props: Props) {
       <div class="title"><h2>{title}</h2>
         <div class="key" ref={key}>
           {lines.map((l) => <span key={`${l.object ?? ''} ${l.metric}`}><i class={`key${l.colour}`} />{l.text} <b /></span>)}
-          {mark && <span title="Of its size, as its source prints it">- - {mark.text}</span>}
+          {mark && <span title="Of its size, as its source prints it">- - {mark.text}<span class="beyond" /></span>}
         </div>
       </div>
       <div ref={box} />

@@ -8,7 +8,7 @@ export interface Write {
   names?: Record<string, string>
 }
 
-const nouns: Record<string, string> = { sites: 'site', gateways: 'gateway', connections: 'connection', 'enrolment-tokens': 'token', rulesets: 'ruleset', 'address-groups': 'address-group' }
+const nouns: Record<string, string> = { sites: 'site', gateways: 'gateway', connections: 'connection', 'enrolment-tokens': 'token', rulesets: 'ruleset', 'address-groups': 'address-group', 'api-keys': 'api-key' }
 
 const quote = (s: string) => (/^[A-Za-z0-9_.,:@/=-]+$/.test(s) ? s : `'${s.replaceAll("'", `'\\''`)}'`)
 

@@ -27,7 +27,7 @@ export function TokenLines({ token, name }: { token: string | null; name: string
         {(['shell', 'cloud-init'] as const).map((k) => <button key={k} type="button" aria-pressed={kind === k} onClick={() => setKind(k)}>{k === 'shell' ? 'Shell' : 'cloud-init'}</button>)}
       </div>
       <Copy label={`${kind} lines for ${name}`} text={kind === 'shell' ? shell(token) : cloudInit(token)} />
-      <p class="muted">{kind === 'shell' ? 'As root on the machine, with Hawser’s gateway part installed.' : 'User data of a machine whose image has Hawser’s gateway part installed.'} The token is shown this once; the controller keeps only its hash.</p>
+      <p class="muted">{kind === 'shell' ? 'As root on the machine, with Hawser’s gateway part installed.' : 'User data of a machine whose image has Hawser’s gateway part installed.'} The README says how that is installed. A machine with several interfaces needs the names of two in <code>/etc/hawser/agent.json</code> first: <code>site_interface</code> and <code>underlay_interface</code>. The token is shown this once; the controller keeps only its hash.</p>
     </div>
   )
 }

@@ -3,7 +3,7 @@ import { useList } from '../api/live'
 import type { Connection } from '../api/types'
 import { Until } from './age'
 
-export const weakText = (suite: string) => (suite === 'none' ? 'plaintext' : 'authenticated, not secret (aes-256-gmac)')
+export const weakText = (suite: string) => (suite === 'none' ? 'plaintext' : 'aes-256-gmac: authenticated, not secret')
 
 /** On every page while any connection is permitted to go without encryption. */
 export function WeakBanner() {

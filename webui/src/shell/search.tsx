@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { list } from '../api/client'
-import type { Connection, Gateway, Site } from '../api/types'
+import { list, serves } from '../api/client'
+import type { Connection, Gateway, Ruleset, Site } from '../api/types'
 import { navigate } from './location'
 
 interface Hit { href: string; name: string; kind: string; more: string }
@@ -9,13 +9,14 @@ const MOST = 8
 
 /** Read when somebody begins to search; a network of thousands is one request a kind. */
 async function everything(): Promise<Hit[]> {
-  const [sites, gateways, connections] = await Promise.all([
-    list<Site>('/api/v1/sites'), list<Gateway>('/api/v1/gateways'), list<Connection>('/api/v1/connections'),
+  const [sites, gateways, connections, rulesets] = await Promise.all([
+    list<Site>('/api/v1/sites'), list<Gateway>('/api/v1/gateways'), list<Connection>('/api/v1/connections'), serves('/rulesets') ? list<Ruleset>('/api/v1/rulesets') : [],
   ])
   return [
     ...gateways.map((g) => ({ href: `/gateways/${g.id}`, name: g.name, kind: 'gateway', more: g.endpoints.map((e) => String(e.address)).join(' ') })),
     ...sites.map((s) => ({ href: `/sites/${s.id}`, name: s.name, kind: 'site', more: s.cidrs.join(' ') })),
     ...connections.map((c) => ({ href: `/connections/${c.id}`, name: c.name, kind: 'connection', more: '' })),
+    ...rulesets.map((r) => ({ href: `/firewall/${r.id}`, name: r.name, kind: 'ruleset', more: r.description ?? '' })),
   ]
 }
 
@@ -50,7 +51,7 @@ export function Search() {
   const shown = open && words.length > 0
   return (
     <div class="search" role="search">
-      <input ref={input} type="text" value={text} placeholder="Search  /" aria-label="Search sites, gateways, connections" autocomplete="off" spellcheck={false}
+      <input ref={input} type="text" value={text} placeholder="Search  /" aria-label="Search sites, gateways, connections, rulesets" autocomplete="off" spellcheck={false}
         role="combobox" aria-expanded={shown} aria-controls={id} aria-activedescendant={shown && hits.length ? `${id}-${at}` : undefined}
         onFocus={() => {
           setOpen(true)

@@ -70,17 +70,18 @@ function Side({ side, groups }: { side: Rule['source']; groups: AddressGroup[] }
 
 const ports = (r: Rule) => [r.source_ports.length ? `from ${r.source_ports.join(', ')}` : '', r.destination_ports.join(', ')].filter(Boolean).join(' to ')
 
-function ruleColumns(groups: AddressGroup[]): Column<Rule>[] {
+/** `old`: a gateway has not reported lately. */
+function ruleColumns(groups: AddressGroup[], old: boolean): Column<Rule>[] {
   const off = (r: Rule) => (r.enabled ? '' : 'muted')
   return [
     { id: 'position', title: '#', num: true, value: (r) => r.position },
     { id: 'name', title: 'Rule', value: (r) => r.name, show: (r) => <span class={off(r)} title={r.description ?? undefined}>{r.name}{!r.enabled && <> <span class="chip">off</span></>}{r.log && <> <span class="chip">log</span></>}</span> },
     { id: 'action', title: 'Action', value: (r) => r.action, show: (r) => <span class={`verdict-${r.action}`}>{r.action === 'allow' ? '✓ allow' : '✕ deny'}</span> },
     { id: 'protocol', title: 'Protocol', value: (r) => protocolText(r.protocol) },
-    { id: 'source', title: 'Source', clip: true, width: '18%', value: (r) => sideText(r.source, groups, ', ') || 'any', show: (r) => <Side side={r.source} groups={groups} /> },
-    { id: 'destination', title: 'Destination', clip: true, width: '18%', value: (r) => sideText(r.destination, groups, ', ') || 'any', show: (r) => <Side side={r.destination} groups={groups} /> },
-    { id: 'ports', title: 'Ports', value: ports, show: (r) => ports(r) || <span class="muted">{r.protocol === 'tcp' || r.protocol === 'udp' ? 'any' : '–'}</span> },
-    { id: 'hits', title: 'Hits', num: true, value: (r) => r.counters.packets, show: (r) => <span title={r.counters.packets == null ? 'no gateway has reported yet' : `${bytes(r.counters.bytes)}; connections’ first packets that this rule decided`} class={(r.counters.age_seconds ?? 0) > 30 ? 'stale' : ''}>{count(r.counters.packets)}</span> },
+    { id: 'source', title: 'Source', clip: true, width: '16%', value: (r) => sideText(r.source, groups, ', ') || 'any', show: (r) => <Side side={r.source} groups={groups} /> },
+    { id: 'destination', title: 'Destination', clip: true, width: '16%', value: (r) => sideText(r.destination, groups, ', ') || 'any', show: (r) => <Side side={r.destination} groups={groups} /> },
+    { id: 'ports', title: 'Ports', clip: true, width: '14%', value: ports, show: (r) => ports(r) || <span class="muted">{r.protocol === 'tcp' || r.protocol === 'udp' ? 'any' : '–'}</span> },
+    { id: 'hits', title: 'Hits', num: true, value: (r) => r.counters.packets, show: (r) => <span title={r.counters.packets == null ? 'no gateway has reported yet' : `${bytes(r.counters.bytes)}; connections’ first packets that this rule decided`} class={old ? 'stale' : ''}>{count(r.counters.packets)}</span> },
   ]
 }
 
@@ -114,8 +115,8 @@ function Rules({ ruleset, site }: { ruleset: Ruleset; site: Site | undefined }) 
       {open && groups.data && <RuleEditor key={`${open.rule?.id} ${open.position}`} rulesetId={ruleset.id} rule={open.rule} position={open.position} total={total} site={site} groups={named} done={() => setOpen(undefined)} />}
       <ProblemBox problem={moving.problem} />
       <Table prefix="r-" name="rules" rows={rules.data} problem={rules.problem} rowKey={(r) => String(r.position).padStart(4, '0')} sort="position" tools={add}
-        columns={[...ruleColumns(named), ...(writable ? [actions] : [])]}
-        foot={<><td /><td>everything else</td><td><span class={`verdict-${ruleset.base_policy}`}>{ruleset.base_policy === 'allow' ? '✓ allow' : '✕ deny'}</span></td><td colSpan={4} class="muted">{ruleset.log_base ? 'logged' : ''}</td><td class="num">{count(ruleset.counters.base.packets)}</td>{writable && <td />}</>}
+        columns={[...ruleColumns(named, ruleset.gateways.some((g) => g.state === 'unknown')), ...(writable ? [actions] : [])]}
+        foot={<><td /><td class="nowrap">everything else</td><td><span class={`verdict-${ruleset.base_policy}`}>{ruleset.base_policy === 'allow' ? '✓ allow' : '✕ deny'}</span></td><td colSpan={4} class="muted">{ruleset.log_base ? 'logged' : ''}</td><td class="num">{count(ruleset.counters.base.packets)}</td>{writable && <td />}</>}
         empty={<Empty title={ruleset.base_policy === 'deny' ? 'No rule yet: nothing passes' : 'No rule yet: everything passes'}>
           The first rule that fits a new connection decides about it. {ruleset.base_policy === 'deny' ? 'Add what shall be allowed.' : 'Add what shall be denied.'}
           {add && <><br /><span style={{ display: 'inline-block', marginTop: '12px' }}>{add}</span></>}
