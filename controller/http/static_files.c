@@ -203,11 +203,11 @@ static const struct file *packed(const struct static_files *f, const struct file
 }
 
 /* A strong comparison would be as good: no entity tag here is weak, and lists of them are searched
- * for ours (RFC 9110 section 13.1.2). */
+ * for ours; "*" is whatever there is (RFC 9110 section 13.1.2). */
 static bool is_known(const struct http_request *req, const struct file *f)
 {
     const char *tags = http_request_header(req, "If-None-Match");
-    return tags && strstr(tags, f->etag);
+    return tags && (!strcmp(tags, "*") || strstr(tags, f->etag));
 }
 
 bool static_files_answer(const struct static_files *f, const struct http_request *req,

@@ -1,4 +1,5 @@
 #include "controller/store/stmt.h"
+#include "common/log.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,9 @@ static sqlite3_stmt *prepare(struct db *db, const char *sql, int *rc)
         if (!db->cache[at].sql)
             break;
     }
-    if (db->cache[at].sql) { /* full: the code has fewer statements than this */
-        *rc = SQLITE_FULL;
-        return NULL;
+    if (db->cache[at].sql) {
+        log_error("store: the program has more than %d statements", STMT_CACHE);
+        abort();
     }
     sqlite3_stmt *s = NULL;
     *rc = sqlite3_prepare_v3(db->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &s, NULL);

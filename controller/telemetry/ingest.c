@@ -10,6 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The text of the array that is all of what `w` has written: without the object around it. */
+static char *finish_array(struct json_writer *w)
+{
+    char *whole = json_finish(w, NULL);
+    char *array = whole ? strchr(whole, '[') : NULL;
+    if (!array)
+        return whole;
+    size_t len = strlen(array) - 1;
+    memmove(whole, array, len);
+    whole[len] = '\0';
+    return whole;
+}
+
 /* Canonical text of the array of interfaces. */
 static char *interfaces_text(const struct node *node)
 {
@@ -19,15 +32,7 @@ static char *interfaces_text(const struct node *node)
     for (size_t i = 0; i < node->n_interfaces; i++)
         node_interface_put(&w, &node->interfaces[i]);
     json_close(&w);
-    char *whole = json_finish(&w, NULL);
-    /* {"interfaces":[…]} without what stands around the array. */
-    static const char head[] = "{\"interfaces\":";
-    if (whole) {
-        size_t len = strlen(whole) - (sizeof head - 1) - 1;
-        memmove(whole, whole + sizeof head - 1, len);
-        whole[len] = '\0';
-    }
-    return whole;
+    return finish_array(&w);
 }
 
 static bool take_endpoints(const struct node *node, struct store_gateway *g)
@@ -108,13 +113,7 @@ static char *refused_text(const struct report_revisions *r)
         json_close(&w);
     }
     json_close(&w);
-    char *whole = json_finish(&w, NULL);
-    if (whole) { /* {"r":[…]} */
-        size_t len = strlen(whole) - 6;
-        memmove(whole, whole + 5, len);
-        whole[len] = '\0';
-    }
-    return whole;
+    return finish_array(&w);
 }
 
 static void count_links(const struct report *r, struct store_telemetry *t)

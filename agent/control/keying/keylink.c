@@ -564,6 +564,7 @@ void keylink_take_hello(struct keylink *l, struct conn *c, const struct message 
     take_standing(l, c);
     send_hello(l, c);
     rekey_hurry(&l->rekey);
+    rekey_pace(&l->rekey, WANT_PACE_NS);
     take_peer_mtu(l, m->hello_mtu);
     epoch_peer_sends(l, m->epoch);
     keylink_changed(l);
