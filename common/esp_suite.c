@@ -46,6 +46,15 @@ const struct esp_suite *esp_suite_by_name(const char *name)
     return NULL;
 }
 
+unsigned esp_suite_strength(unsigned id)
+{
+    static const unsigned strengths[] = {[ESP_SUITE_NONE] = 1,
+                                         [ESP_SUITE_AES_256_GMAC] = 2,
+                                         [ESP_SUITE_AES_128_GCM] = 3,
+                                         [ESP_SUITE_AES_256_GCM] = 4};
+    return id < sizeof strengths / sizeof *strengths ? strengths[id] : 0;
+}
+
 const char *esp_weak_name(unsigned id)
 {
     return id == ESP_SUITE_NONE ? "none" : id == ESP_SUITE_AES_256_GMAC ? "aes-256-gmac" : NULL;

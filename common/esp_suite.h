@@ -17,6 +17,9 @@ enum esp_suite_id {
     ESP_SUITE_NONE = 4,         /* plaintext */
 };
 
+/* Those with a row in the table, bit (1 << value). */
+#define ESP_SUITES_KEYED (1u << ESP_SUITE_AES_256_GCM | 1u << ESP_SUITE_AES_128_GCM)
+
 #define ESP_KEY_MAX  32
 #define ESP_SALT_LEN 4
 #define ESP_IV_LEN   8
@@ -42,6 +45,9 @@ static inline int esp_suite_encrypts(const struct esp_suite *s)
 {
     return s->id == ESP_SUITE_AES_256_GCM || s->id == ESP_SUITE_AES_128_GCM;
 }
+
+/* How much it protects: of two, the stricter has more. Also of the suites without a row. */
+unsigned esp_suite_strength(unsigned id);
 
 /* NULL when unknown. */
 const struct esp_suite *esp_suite_by_id(unsigned id);

@@ -79,6 +79,11 @@ const char *agent_clock_source(const struct agent_clock *c)
     return agent_clock_skew(c) == 0 ? "wall" : "stored";
 }
 
+bool agent_clock_from_controller(const struct agent_clock *c)
+{
+    return c->clock.authenticated;
+}
+
 bool agent_clock_trusted(const struct agent_clock *c)
 {
     return c->clock.authenticated || agent_clock_skew(c) == 0;

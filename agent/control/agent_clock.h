@@ -24,6 +24,8 @@ int64_t agent_clock_skew(const struct agent_clock *c);
 /* False when neither the controller nor a plausible wall clock vouches for the time (only the
  * stored one does). */
 bool agent_clock_trusted(const struct agent_clock *c);
+/* The controller has vouched for it since this program began. */
+bool agent_clock_from_controller(const struct agent_clock *c);
 /* "controller", "wall" or "stored". */
 const char *agent_clock_source(const struct agent_clock *c);
 

@@ -80,7 +80,7 @@ static int tell_denied(struct app *a, const struct denials *d, struct err *e)
         serials[i] = d->serials[i];
     int rc = keying_set_denials(a->keying, d->gateways, d->n_gateways, serials, d->n_serials, e);
     free(serials);
-    return rc;
+    return rc < 0 ? rc : keying_set_ended(a->keying, d->permissions, d->n_permissions, e);
 }
 
 static void on_denials_changed(void *arg)
@@ -217,10 +217,16 @@ static int64_t trusted_now(void *arg)
     return agent_clock_now(((struct app *)arg)->clock);
 }
 
+static bool clock_trusted(void *arg)
+{
+    return agent_clock_from_controller(((struct app *)arg)->clock);
+}
+
 static const struct keying_handler keying_handler = {
     .link_changed = on_link_changed,
     .peer_mtu = on_peer_mtu,
     .trusted_now = trusted_now,
+    .clock_trusted = clock_trusted,
 };
 
 /* ---- enrolled: from here on there is a controller, and configs ---- */

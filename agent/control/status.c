@@ -141,6 +141,7 @@ static void judge_link(const struct app *app, const struct config_link *c,
         return;
     } else {
         out->state = REPORT_LINK_UP;
+        why = k->permission;
     }
     (void)snprintf(out->reason, sizeof out->reason, "%s", why);
 }

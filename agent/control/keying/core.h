@@ -31,4 +31,15 @@ static inline int64_t core_now_s(const struct keying_core *core)
     return core->handler->trusted_now(core->arg);
 }
 
+static inline bool core_clock_trusted(const struct keying_core *core)
+{
+    return core->handler->clock_trusted(core->arg);
+}
+
+/* What the dataplane says to have, and this program can make keys for. */
+static inline uint32_t core_suites(const struct keying_core *core)
+{
+    return core->hello.suites & ESP_SUITES_KEYED;
+}
+
 #endif

@@ -190,7 +190,7 @@ static void exchange_done(struct keylink *l)
     l->last_error[0] = '\0';
     l->peer_mtu = l->x.peer_mtu;
     l->asked_tunnels = l->xasked_tunnels;
-    l->asked_suites = l->xasked_suites;
+    memcpy(l->asked_suites, l->xasked_suites, sizeof l->asked_suites);
     uint64_t epoch = l->x.epoch;
     in_use(l, epoch, l->x.role == EXCHANGE_RESPONDER);
     over(l);
@@ -279,9 +279,8 @@ static int make_terms(struct keylink *l, struct exchange_terms *t, struct err *e
                                  .esn = core->policy.esn,
                                  .window = core->policy.window,
                                  .mtu = l->mtu};
-    for (size_t i = 0; i < l->cfg.n_suites && t->n_suites < MESSAGE_SUITES_MAX; i++)
-        if (core->hello.suites & 1u << l->cfg.suite_order[i])
-            t->suites[t->n_suites++] = l->cfg.suite_order[i];
+    _Static_assert(SA_SUITES_MAX <= MESSAGE_SUITES_MAX, "all suites can be offered");
+    t->n_suites = keylink_suites(l, t->suites);
     if (t->n_suites == 0)
         return err_set(e, HW_EFAIL, "the dataplane runs none of the link's suites");
     if (t->epoch > MESSAGE_EPOCH_MAX)
@@ -292,7 +291,7 @@ static int make_terms(struct keylink *l, struct exchange_terms *t, struct err *e
 static void started(struct keylink *l)
 {
     l->xasked_tunnels = l->cfg.tunnels;
-    l->xasked_suites = l->cfg.suites;
+    (void)keylink_suites(l, l->xasked_suites);
     l->exchanging = true;
     conn_deadline(l->xconn, 0); /* the exchange has its own */
 }

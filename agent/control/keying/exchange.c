@@ -1,4 +1,5 @@
 #include "agent/control/keying/exchange.h"
+#include "common/esp_suite.h"
 #include <openssl/evp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,14 +68,22 @@ unsigned exchange_begin(struct exchange *x, const struct exchange_terms *terms, 
     return EXCHANGE_SEND;
 }
 
-/* The first of the offered suites that this end allows too; 0: none. */
+/* The first of a list that stands in the other too; 0: none. */
+static uint8_t first_common(const uint8_t *list, unsigned n, const uint8_t *other, unsigned n_other)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (memchr(other, list[i], n_other))
+            return list[i];
+    return 0;
+}
+
+/* The stricter end wins: of what each would choose among the suites that both allow, the stronger
+ * one, whoever has begun. 0: none. */
 static uint8_t choose_suite(const struct message_offer *o, const struct exchange_terms *t)
 {
-    for (unsigned i = 0; i < o->n_suites; i++)
-        for (unsigned j = 0; j < t->n_suites; j++)
-            if (o->suites[i] == t->suites[j])
-                return o->suites[i];
-    return 0;
+    uint8_t theirs = first_common(o->suites, o->n_suites, t->suites, t->n_suites);
+    uint8_t own = first_common(t->suites, t->n_suites, o->suites, o->n_suites);
+    return esp_suite_strength(own) > esp_suite_strength(theirs) ? own : theirs;
 }
 
 /* Takes over what the peer's message brings. */

@@ -241,6 +241,14 @@ int keying_set_denials(struct keying *k, const struct hw_id *gateways, size_t n_
     return 0;
 }
 
+int keying_set_ended(struct keying *k, const struct hw_id *permissions, size_t n, struct err *e)
+{
+    int rc = denied_set_permissions(&k->core.denied, permissions, n, e);
+    for (size_t i = 0; !rc && i < k->n_links; i++)
+        keylink_wake(k->links[i]);
+    return rc;
+}
+
 /* ---- dataplane ---- */
 
 void keying_dataplane_up(struct keying *k, const struct dp_hello *hello, const struct dp_dump *dump)

@@ -6,7 +6,7 @@
  *
  * - keying_set_identity(): certificate, key and CA; again after every renewal
  * - keying_set_config(): the config in force; again after every apply (or rollback)
- * - keying_set_denials(): the denials in force; again after every change
+ * - keying_set_denials(), keying_set_ended(): the denials in force; again after every change
  * - keying_dataplane_up(): after each connect, dump and reconcile
  * - keying_dataplane_lost(): when it is gone
  * - keying_event(): every event of the dataplane
@@ -42,6 +42,9 @@ struct keying_handler {
                      uint32_t mtu);
     /* Trusted time in seconds since 1970, by which certificates are judged. */
     int64_t (*trusted_now)(void *arg);
+    /* Has the controller set that time since the agent began? Permissions of the encryption policy
+     * hold only then: a wall clock that was set back would revive one. */
+    bool (*clock_trusted)(void *arg);
 };
 
 struct keying_settings {
@@ -75,6 +78,10 @@ int keying_set_config(struct keying *k, const struct gateway_config *config,
 int keying_set_denials(struct keying *k, const struct hw_id *gateways, size_t n_gateways,
                        const char *const *serials, size_t n_serials, struct err *e);
 
+/* Permissions of the encryption policy that have ended, whatever a config says; the whole set,
+ * replacing the former. */
+int keying_set_ended(struct keying *k, const struct hw_id *permissions, size_t n, struct err *e);
+
 /* `dump` as of this connection. SAs found there are adopted and nothing is keyed anew for them;
  * links without are keyed at once. */
 void keying_dataplane_up(struct keying *k, const struct dp_hello *hello,
@@ -107,6 +114,7 @@ struct keying_link_status {
     uint32_t own_mtu;        /* inner MTU as this end sees it */
     uint32_t peer_mtu; /* inner MTU as the peer sees it; 0: unknown (adopted after a restart) */
     struct hw_id peer_boot; /* dataplane boot id of the peer; zero: unknown */
+    char permission[160];   /* what became of the link's permission, for people; "": it has none */
 };
 
 /* HW_ENOTFOUND for a link that isn't configured. */

@@ -123,8 +123,14 @@ static bool same_tunnels(const struct config_link *a, const struct config_link *
     return a->port_offset == b->port_offset && a->local.family == b->local.family;
 }
 
-/* A new number of tunnels, or other suites, want a new epoch; what an adopted one was made for is
- * known only as far as the dataplane's dump told. */
+unsigned keylink_suites(const struct keylink *l, uint8_t out[SA_SUITES_MAX])
+{
+    return sa_policy_suites(&l->cfg, l->permit, core_suites(l->core), out);
+}
+
+/* A new number of tunnels, or other suites, want a new epoch. What an adopted one was made for is
+ * known only as far as the dataplane's dump told: it stays if this end would ask for its suite
+ * first. */
 static bool config_differs(const struct keylink *l)
 {
     const struct sa_epoch *active = sa_set_active(&l->sas);
@@ -132,8 +138,51 @@ static bool config_differs(const struct keylink *l)
         return false;
     if (l->asked_tunnels && l->asked_tunnels != l->cfg.tunnels)
         return true;
-    return l->asked_suites ? l->asked_suites != l->cfg.suites
-                           : !(l->cfg.suites & 1u << active->suite);
+    uint8_t suites[SA_SUITES_MAX];
+    if (keylink_suites(l, suites) == 0)
+        return false;
+    return l->asked_suites[0] ? memcmp(l->asked_suites, suites, sizeof suites) != 0
+                              : suites[0] != active->suite;
+}
+
+static struct sa_permit_facts permit_facts(const struct keylink *l)
+{
+    const struct config_permission *p = &l->cfg.permission;
+    return (struct sa_permit_facts){.withdrawn = denied_permission(&l->core->denied, &p->id),
+                                    .was_over = id_equal(&l->over, &p->id),
+                                    .clock_trusted = core_clock_trusted(l->core),
+                                    .now_s = core_now_s(l->core),
+                                    .engine = core_suites(l->core)};
+}
+
+/* Where the permission's end, or its withdrawal, has changed what this end may key by,
+ * config_differs() says so next. */
+static void judge_permission(struct keylink *l)
+{
+    char link[ID_TEXT_MAX], text[SA_PERMIT_TEXT_MAX];
+    struct sa_permit_facts facts = permit_facts(l);
+    enum sa_permit permit = sa_policy_permit(&l->cfg.permission, &facts);
+    if (permit == SA_PERMIT_OVER)
+        l->over = l->cfg.permission.id;
+    if (permit == l->permit)
+        return;
+    l->permit = permit;
+    rekey_hurry(&l->rekey);
+    log_info("permission link=%s: %s", id_text(&l->cfg.id, link),
+             permit == SA_PERMIT_NONE ? "none"
+                                      : sa_policy_permit_text(&l->cfg.permission, permit, 0, text));
+    keylink_changed(l);
+}
+
+/* The trusted clock moves on its own: the end is looked for now and then too. */
+static uint64_t permission_next_ns(const struct keylink *l, uint64_t now)
+{
+    if (l->permit != SA_PERMIT_IN_FORCE && l->permit != SA_PERMIT_CLOCK &&
+        l->permit != SA_PERMIT_ENGINE)
+        return UINT64_MAX;
+    int64_t left = l->cfg.permission.until - core_now_s(l->core);
+    bool soon = left > 0 && left < (int64_t)(CERT_CHECK_NS / NS_PER_S);
+    return now + (soon ? (uint64_t)left * NS_PER_S : CERT_CHECK_NS);
 }
 
 static void send_hello(struct keylink *l, struct conn *c)
@@ -150,7 +199,8 @@ void keylink_configure(struct keylink *l, const struct config_link *cfg, uint32_
     bool moved = !same_path(&l->cfg, cfg);
     bool newly_enabled = cfg->enabled && !l->cfg.enabled;
     bool other_mtu = mtu != l->mtu;
-    bool other_terms = cfg->tunnels != l->cfg.tunnels || cfg->suites != l->cfg.suites;
+    bool other_terms = cfg->tunnels != l->cfg.tunnels || cfg->n_suites != l->cfg.n_suites ||
+                       memcmp(cfg->suite_order, l->cfg.suite_order, cfg->n_suites) != 0;
     bool new_tunnels = !same_tunnels(&l->cfg, cfg);
     if (moved)
         close_connections(l);
@@ -160,6 +210,7 @@ void keylink_configure(struct keylink *l, const struct config_link *cfg, uint32_
     }
     l->cfg = *cfg;
     l->mtu = mtu;
+    judge_permission(l);
     if (!keylink_allowed(l)) {
         shut(l);
         return;
@@ -304,6 +355,7 @@ static void set_timer(struct keylink *l, uint64_t now)
         next = earliest(next, rekey > allowed ? rekey : allowed);
     }
     next = earliest(next, silence_next_ns(l));
+    next = earliest(next, permission_next_ns(l, now));
     if (idle(l) && must_reconnect(l))
         next = earliest(next, l->reconnect_ns);
     if (next == UINT64_MAX)
@@ -318,6 +370,7 @@ void keylink_poll(struct keylink *l)
     epoch_tick(l, now);
     check_certificate(l);
     check_silence(l, now);
+    judge_permission(l);
     if (may_key(l) && !sa_set_active(&l->sas))
         rekey_want(&l->rekey, WANT_NO_KEYS);
     else if (config_differs(l))
@@ -593,6 +646,9 @@ void keylink_status(const struct keylink *l, struct keying_link_status *out)
         .peer_mtu = l->peer_mtu,
     };
     memcpy(out->last_error, l->last_error, sizeof out->last_error);
+    _Static_assert(sizeof out->permission == SA_PERMIT_TEXT_MAX, "a permission's text fits");
+    (void)sa_policy_permit_text(&l->cfg.permission, l->permit, active ? active->suite : 0,
+                                out->permission);
     if (active && l->silence.epochs > 0 && l->last_error[0] == '\0')
         (void)snprintf(out->last_error, sizeof out->last_error,
                        "no tunnel answers, by none of the last %u epochs", l->silence.epochs);

@@ -41,7 +41,9 @@ struct keylink {
     /* Tunnels and suites that this end wanted for the keys in use (0: unknown), and for the
      * exchange under way. */
     unsigned asked_tunnels, xasked_tunnels;
-    uint32_t asked_suites, xasked_suites;
+    uint8_t asked_suites[SA_SUITES_MAX], xasked_suites[SA_SUITES_MAX];
+    enum sa_permit permit;
+    struct hw_id over; /* the permission whose time was seen to be over */
     int64_t rekeyed_at;
     uint32_t peer_mtu;
 
@@ -70,6 +72,9 @@ void keylink_tunnel(struct keylink *l, unsigned tunnel, enum dp_tunnel_state sta
 
 /* Enabled, peer not revoked, the underlay wide enough for any tunnel. */
 bool keylink_allowed(const struct keylink *l);
+/* What this end may key by now, as sa_policy_suites(). */
+unsigned keylink_suites(const struct keylink *l, uint8_t out[SA_SUITES_MAX]);
+
 /* After new denials: closes and retires what they name. */
 void keylink_judge(struct keylink *l);
 void keylink_dataplane_up(struct keylink *l, const struct dp_dump *dump);

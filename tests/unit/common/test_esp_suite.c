@@ -29,6 +29,12 @@ static void test_weak(void)
     CU_ASSERT_PTR_NULL(esp_weak_name(ESP_SUITE_AES_256_GCM));
     CU_ASSERT_PTR_NULL(esp_suite_by_id(ESP_SUITE_NONE));
     CU_ASSERT_PTR_NULL(esp_suite_by_name("none"));
+    CU_ASSERT(esp_suite_strength(ESP_SUITE_AES_256_GCM) >
+              esp_suite_strength(ESP_SUITE_AES_128_GCM));
+    CU_ASSERT(esp_suite_strength(ESP_SUITE_AES_128_GCM) >
+              esp_suite_strength(ESP_SUITE_AES_256_GMAC));
+    CU_ASSERT(esp_suite_strength(ESP_SUITE_AES_256_GMAC) > esp_suite_strength(ESP_SUITE_NONE));
+    CU_ASSERT_EQUAL(esp_suite_strength(77), 0);
 }
 
 /* The largest inner packet fits exactly: one byte more doesn't, whatever the padding. */

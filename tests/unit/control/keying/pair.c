@@ -123,7 +123,13 @@ static int64_t on_now(void *arg)
     return clock_wall_s() + n->clock_skew;
 }
 
-static const struct keying_handler keying_calls = {on_link_changed, on_peer_mtu, on_now};
+static bool on_clock_trusted(void *arg)
+{
+    return !((const struct node *)arg)->clock_alone;
+}
+
+static const struct keying_handler keying_calls = {on_link_changed, on_peer_mtu, on_now,
+                                                   on_clock_trusted};
 
 void node_set_config(struct node *n)
 {

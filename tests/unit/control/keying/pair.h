@@ -28,6 +28,7 @@ struct node {
     struct config_link link;
     struct keying_settings settings;
     int64_t clock_skew; /* added to trusted time */
+    bool clock_alone;   /* no controller has vouched for it */
     bool late_config;   /* the config comes after the dataplane's dump */
     uint32_t mtu;
     unsigned changes;   /* link_changed calls */

@@ -125,6 +125,34 @@ static void test_negotiation(void)
     CU_ASSERT_FALSE(r.installed);
 }
 
+/* What is chosen where each end would ask for another of two that both allow. */
+static uint8_t agreed(uint8_t first, uint8_t second, uint8_t other_first, uint8_t other_second)
+{
+    struct exchange i, r;
+    struct exchange_terms ti = terms_of(1, 1), tr = terms_of(2, 1);
+    ti.suites[0] = first;
+    ti.suites[1] = second;
+    tr.suites[0] = other_first;
+    tr.suites[1] = other_second;
+    (void)exchange_begin(&i, &ti, T0);
+    struct wire offer = sent(&i);
+    CU_ASSERT_EQUAL(exchange_respond(&r, &tr, &offer.m, offer.raw, offer.len, T0),
+                    EXCHANGE_INSTALL);
+    return r.suite;
+}
+
+static void test_stricter_end(void)
+{
+    enum { A256 = ESP_SUITE_AES_256_GCM, A128 = ESP_SUITE_AES_128_GCM, NONE = ESP_SUITE_NONE };
+    CU_ASSERT_EQUAL(agreed(A128, A256, A128, A256), A128);
+    CU_ASSERT_EQUAL(agreed(A128, A256, A256, A128), A256);
+    CU_ASSERT_EQUAL(agreed(A256, A128, A128, A256), A256);
+    CU_ASSERT_EQUAL(agreed(NONE, A128, A128, A256), A128);
+    CU_ASSERT_EQUAL(agreed(A128, A256, NONE, A128), A128);
+    CU_ASSERT_EQUAL(agreed(NONE, A256, A256, A128), A256);
+    CU_ASSERT_EQUAL(agreed(NONE, A256, NONE, A256), NONE);
+}
+
 /* One byte of OFFER or ACCEPT other than the peer saw, and no key is the same. */
 static void test_hash(void)
 {
@@ -358,6 +386,7 @@ int main(void)
     CU_pSuite s = CU_add_suite("exchange", NULL, NULL);
     CU_add_test(s, "whole exchange", test_whole);
     CU_add_test(s, "negotiation", test_negotiation);
+    CU_add_test(s, "the stricter end wins", test_stricter_end);
     CU_add_test(s, "hash over both messages", test_hash);
     CU_add_test(s, "ACCEPT of what wasn't offered", test_bad_accept);
     CU_add_test(s, "connection lost, initiator", test_loss_initiator);

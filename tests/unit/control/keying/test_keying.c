@@ -3,6 +3,7 @@
 #include "tests/unit/control/keying/pair.h"
 #include <CUnit/Basic.h>
 #include <string.h>
+#include <time.h>
 
 static struct node *const low = &pair.low, *const high = &pair.high;
 static uint64_t target; /* epoch that reached_target() waits for */
@@ -268,6 +269,96 @@ static void test_terms(void)
     pair_done();
 }
 
+static void prefer(struct node *n, uint8_t first, uint8_t second)
+{
+    n->link.suites = 1u << ESP_SUITE_AES_256_GCM | 1u << ESP_SUITE_AES_128_GCM;
+    n->link.suite_order[0] = first;
+    n->link.suite_order[1] = second;
+    n->link.n_suites = 2;
+    if (n->keying)
+        node_set_config(n);
+}
+
+static bool both_by_128(void)
+{
+    return node_status(low).suite == ESP_SUITE_AES_128_GCM &&
+           node_status(high).suite == ESP_SUITE_AES_128_GCM && settled();
+}
+
+/* Another order of the same suites keys anew; until both ends want the weaker one first, the
+ * stricter end wins. */
+static void test_suite_order(void)
+{
+    pair_init();
+    prefer(low, ESP_SUITE_AES_256_GCM, ESP_SUITE_AES_128_GCM);
+    prefer(high, ESP_SUITE_AES_256_GCM, ESP_SUITE_AES_128_GCM);
+    node_start(low);
+    node_start(high);
+    CU_ASSERT(pair_until(settled, 5));
+    CU_ASSERT_EQUAL(node_status(low).suite, ESP_SUITE_AES_256_GCM);
+    prefer(low, ESP_SUITE_AES_128_GCM, ESP_SUITE_AES_256_GCM);
+    target = 2;
+    CU_ASSERT(pair_until(reached_target, 5));
+    CU_ASSERT(pair_until(settled, 5));
+    CU_ASSERT_EQUAL(node_status(high).suite, ESP_SUITE_AES_256_GCM);
+    prefer(high, ESP_SUITE_AES_128_GCM, ESP_SUITE_AES_256_GCM);
+    CU_ASSERT(pair_until(both_by_128, 5));
+    uint64_t epoch = node_epoch(low);
+    restart(low); /* what is adopted is what would be asked for */
+    CU_ASSERT_EQUAL(node_epoch(low), epoch);
+    pair_done();
+}
+
+static const char *wanted_text;
+static bool low_says_so(void)
+{
+    return strstr(node_status(low).permission, wanted_text) != NULL;
+}
+
+static void expect_permission(const char *text)
+{
+    wanted_text = text;
+    CU_ASSERT(pair_until(low_says_so, 5));
+    CU_ASSERT_EQUAL(node_status(low).suite, ESP_SUITE_AES_256_GCM);
+}
+
+/* A permission that this engine can't use changes no key, and each of its ends is told. */
+static void test_permission(void)
+{
+    int64_t now = (int64_t)time(NULL);
+    start_both();
+    CU_ASSERT(pair_until(settled, 5));
+    CU_ASSERT_STRING_EQUAL(node_status(low).permission, "");
+    uint64_t epoch = node_epoch(low);
+    low->link.permission = high->link.permission =
+        (struct config_permission){.id = {{1}}, .suite = ESP_SUITE_NONE, .until = now + 600};
+    node_set_config(low);
+    node_set_config(high);
+    expect_permission("the dataplane does not have it");
+    low->clock_skew = 600;
+    node_set_config(low);
+    expect_permission("is over");
+    low->clock_skew = 0; /* a clock that goes back revives nothing */
+    node_set_config(low);
+    expect_permission("is over");
+    low->link.permission.id.b[0] = 2;
+    low->link.permission.until = now + 2;
+    low->clock_alone = true;
+    node_set_config(low);
+    expect_permission("the controller has not set the clock");
+    low->clock_alone = false;
+    node_set_config(low);
+    expect_permission("is over"); /* by the link's own timer */
+    low->link.permission =
+        (struct config_permission){.id = {{3}}, .suite = ESP_SUITE_NONE, .until = now + 600};
+    CU_ASSERT_EQUAL(keying_set_ended(low->keying, &low->link.permission.id, 1, NULL), 0);
+    CU_ASSERT_EQUAL(keying_set_denials(low->keying, NULL, 0, NULL, 0, NULL), 0);
+    node_set_config(low);
+    expect_permission("has been withdrawn");
+    CU_ASSERT_EQUAL(node_epoch(low), epoch);
+    pair_done();
+}
+
 /* Other ports: the dataplane's tunnels are new ones and have no keys, whatever this end remembers
  * of the old ones, or a dump told that was taken before. */
 static void test_other_ports(void)
@@ -460,6 +551,8 @@ int main(void)
         {"new dataplane", test_new_dataplane},
         {"peer behind NAT", test_nat},
         {"terms", test_terms},
+        {"order of suites", test_suite_order},
+        {"permission", test_permission},
         {"other ports", test_other_ports},
         {"keys that nothing answers by", test_silence},
         {"no suite in common", test_no_common_suite},
