@@ -177,6 +177,36 @@ static bool pieces_without(struct pieces *p, const struct fold_box *taken)
     return true;
 }
 
+static int make_room(struct fold_space *s, struct err *e)
+{
+    size_t room = s->room ? 2 * s->room : FOLD_HULL;
+    struct fold_box *boxes = reallocarray(s->boxes, room, sizeof *boxes);
+    if (boxes)
+        s->boxes = boxes;
+    struct fold_box *hulls = reallocarray(s->hulls, room / FOLD_HULL, sizeof *hulls);
+    if (hulls)
+        s->hulls = hulls;
+    if (!boxes || !hulls)
+        return err_set(e, HW_ENOMEM, "out of memory");
+    s->room = room;
+    return 0;
+}
+
+/* The last box into the hull around it and its neighbours. */
+static void widen_hull(struct fold_space *s)
+{
+    const struct fold_box *b = &s->boxes[s->n_boxes - 1];
+    struct fold_box *hull = &s->hulls[(s->n_boxes - 1) / FOLD_HULL];
+    if (s->n_boxes % FOLD_HULL == 1)
+        *hull = *b;
+    for (unsigned d = 0; d < FOLD_DIMENSIONS; d++) {
+        if (b->low[d] < hull->low[d])
+            hull->low[d] = b->low[d];
+        if (b->high[d] > hull->high[d])
+            hull->high[d] = b->high[d];
+    }
+}
+
 static int add_box(struct firewall_fold *fold, struct fold_space *s, const struct fold_box *b,
                    struct err *e)
 {
@@ -186,18 +216,31 @@ static int add_box(struct firewall_fold *fold, struct fold_space *s, const struc
     if (all >= FOLD_BOXES_MAX)
         return err_set(e, HW_ETOOBIG, "rule %u: more than %d combinations of addresses and ports",
                        b->rule + 1, FOLD_BOXES_MAX);
-    if (s->n_boxes == s->room) {
-        size_t room = s->room ? 2 * s->room : 64;
-        struct fold_box *grown = reallocarray(s->boxes, room, sizeof *grown);
-        if (!grown)
-            return err_set(e, HW_ENOMEM, "out of memory");
-        s->boxes = grown;
-        s->room = room;
-    }
+    int rc = s->n_boxes == s->room ? make_room(s, e) : 0;
+    if (rc)
+        return rc;
     s->boxes[s->n_boxes++] = *b;
+    widen_hull(s);
     if (b->layer >= s->layers)
         s->layers = b->layer + 1;
     return 0;
+}
+
+/* The next of the first *i boxes, going down, that lies over `b`; false: none. Rules that stand
+ * together are mostly about the same few addresses, so that whole runs of them are passed by. */
+static bool earlier_over(const struct fold_space *s, const struct fold_box *b, size_t *i)
+{
+    while (*i > 0) {
+        size_t run = (*i - 1) / FOLD_HULL;
+        if (!overlap(b, &s->hulls[run])) {
+            *i = run * FOLD_HULL;
+            continue;
+        }
+        while (*i > run * FOLD_HULL)
+            if (overlap(b, &s->boxes[--*i]))
+                return true;
+    }
+    return false;
 }
 
 /* Adds what earlier boxes leave of `b`. They are taken from it from the last to the first: rules go
@@ -210,10 +253,8 @@ static int fold_in(struct firewall_fold *fold, struct fold_space *s, struct fold
     uint32_t by = 0;
     p->v[0] = *b;
     p->n = 1;
-    for (size_t i = s->n_boxes; i-- > 0 && p->n > 0;) {
+    for (size_t i = s->n_boxes; p->n > 0 && earlier_over(s, b, &i);) {
         const struct fold_box *earlier = &s->boxes[i];
-        if (!overlap(b, earlier))
-            continue;
         if (earlier->layer >= below)
             below = earlier->layer + 1;
         if (earlier->rule > by)
@@ -320,8 +361,10 @@ int firewall_fold(const struct firewall *f, struct firewall_fold *out, struct er
 
 void firewall_fold_done(struct firewall_fold *fold)
 {
-    for (unsigned i = 0; i < FOLD_SPACES; i++)
+    for (unsigned i = 0; i < FOLD_SPACES; i++) {
         free(fold->spaces[i].boxes);
+        free(fold->spaces[i].hulls);
+    }
     free(fold->rules);
     *fold = (struct firewall_fold){0};
 }

@@ -17,6 +17,7 @@
 
 #define FOLD_BOXES_MAX  20000 /* of all spaces together */
 #define FOLD_LAYERS_MAX 16
+#define FOLD_HULL       64
 
 __extension__ typedef unsigned __int128 fold_value;
 
@@ -43,6 +44,7 @@ struct fold_space {
     unsigned layers;   /* boxes have less than this */
     struct fold_box *boxes;
     size_t n_boxes, room;
+    struct fold_box *hulls; /* one around each FOLD_HULL boxes; folding alone uses them */
 };
 
 enum fold_fate {
