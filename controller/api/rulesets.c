@@ -7,7 +7,9 @@
 #include "controller/store/gateway.h"
 #include "controller/store/rule_counter.h"
 #include "controller/store/ruleset.h"
+#include "controller/store/signed.h"
 #include "controller/store/site.h"
+#include "controller/store/telemetry.h"
 #include "controller/telemetry/status.h"
 #include <stdlib.h>
 
@@ -32,28 +34,50 @@ static int put_count(struct json_writer *w, struct db *db, const char *what,
     return 0;
 }
 
-static void put_gateway(struct json_writer *w, const struct store_gateway *g,
-                        const struct store_ruleset *s, const struct store_firewall_status *f)
+/* What a gateway says of the set is about the config that it has in force. */
+static int is_behind(struct db *db, const struct hw_id *gateway, bool *behind, struct err *e)
 {
-    bool known = f->observed_at != 0, ours = known && id_equal(&f->ruleset_id, &s->id);
-    bool stale = known && status_is_stale(f->observed_at, 0, clock_wall_s());
-    const char *state = !known || stale      ? "unknown"
-                        : ours && f->applied ? "applied"
-                        : ours               ? "failed"
+    struct store_telemetry t;
+    uint64_t planned = 0;
+    *behind = false;
+    int rc = store_config_revision(db, gateway, &planned, e);
+    rc = rc ? rc : store_telemetry_last(db, gateway, &t, e);
+    if (rc)
+        return rc == HW_ENOTFOUND ? 0 : rc;
+    *behind = t.in_force < planned;
+    store_telemetry_done(&t);
+    return 0;
+}
+
+static int put_gateway(struct json_writer *w, struct db *db, const struct hw_id *gateway,
+                       const struct store_ruleset *s, struct err *e)
+{
+    struct store_firewall_status f;
+    bool behind;
+    int rc = store_firewall_status_get(db, gateway, &f, e);
+    rc = rc ? rc : is_behind(db, gateway, &behind, e);
+    if (rc)
+        return rc;
+    bool known = f.observed_at != 0 && !status_is_stale(f.observed_at, 0, clock_wall_s());
+    bool ours = id_equal(&f.ruleset_id, &s->id);
+    const char *state = !known               ? "unknown"
+                        : ours && !f.applied ? "failed"
+                        : ours && !behind    ? "applied"
                                              : "pending";
     json_open_object(w, NULL);
-    json_put_id(w, "gateway_id", &g->id);
+    json_put_id(w, "gateway_id", gateway);
     json_put_str(w, "state", state);
-    json_put_str(w, "reason", ours ? f->error : "");
-    if (known && !stale) {
-        json_put_int(w, "conntrack_entries", f->conntrack_entries);
-        json_put_int(w, "conntrack_max", f->conntrack_max);
+    json_put_str(w, "reason", ours ? f.error : "");
+    if (known) {
+        json_put_int(w, "conntrack_entries", f.conntrack_entries);
+        json_put_int(w, "conntrack_max", f.conntrack_max);
     } else {
         json_put_null(w, "conntrack_entries");
         json_put_null(w, "conntrack_max");
     }
-    status_json_seen(w, f->observed_at, clock_wall_s());
+    status_json_seen(w, f.observed_at, clock_wall_s());
     json_close(w);
+    return 0;
 }
 
 static int put_gateways(struct json_writer *w, struct db *db, const struct store_ruleset *s,
@@ -64,12 +88,8 @@ static int put_gateways(struct json_writer *w, struct db *db, const struct store
     int rc = store_gateway_list(db, &(struct store_page){.limit = UINT32_MAX}, &s->site_id, &list,
                                 &n, e);
     json_open_array(w, "gateways");
-    for (size_t i = 0; i < n && !rc; i++) {
-        struct store_firewall_status f;
-        rc = store_firewall_status_get(db, &list[i].id, &f, e);
-        if (!rc)
-            put_gateway(w, &list[i], s, &f);
-    }
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = put_gateway(w, db, &list[i].id, s, e);
     json_close(w);
     store_gateway_free(list, n);
     return rc;

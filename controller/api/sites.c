@@ -188,12 +188,22 @@ static void defaults(void *row)
 
 RESOURCE_STORE(site)
 
+static bool same_cidrs(const struct store_site *a, const struct store_site *b)
+{
+    bool same = a->n_cidrs == b->n_cidrs;
+    for (size_t i = 0; same && i < a->n_cidrs; i++)
+        same = prefix_equal(&a->cidrs[i], &b->cidrs[i]);
+    return same;
+}
+
 /* Its rules must still be about its addresses. */
 static int update_site_and_check(struct db *db, void *row, struct err *e)
 {
     const struct store_site *s = row;
-    int rc = update_site(db, row, e);
-    return rc ? rc : firewall_check_site(db, &s->id, "cidrs", e);
+    struct store_site was;
+    int rc = store_site_get(db, &s->id, &was, e);
+    rc = rc ? rc : update_site(db, row, e);
+    return rc || same_cidrs(&was, s) ? rc : firewall_check_site(db, &s->id, "cidrs", e);
 }
 
 static int list_sites(struct db *db, const struct http_request *req, const struct store_page *page,

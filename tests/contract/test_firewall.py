@@ -43,6 +43,13 @@ class Firewall(Base):
     def names(self):
         return [r["name"] for r in self.api("GET", f"{self.path}/rules").json["items"]]
 
+    def rules(self):
+        """As they stand; ages change by themselves."""
+        items = self.api("GET", f"{self.path}/rules").json["items"]
+        for rule in items:
+            rule["counters"].pop("age_seconds")
+        return items
+
     def section(self):
         return self.gateway.config()[1].get("firewall")
 
@@ -134,7 +141,7 @@ class Firewall(Base):
         self.assertEqual(said.json, self.api("GET", self.path).json)
         self.assertEqual(said.headers["ETag"], self.api("GET", self.path).headers["ETag"])
         self.assertEqual(said.json["rules_total"], 3)
-        now = self.api("GET", f"{self.path}/rules").json["items"]
+        now = self.rules()
         self.assertEqual([(r["id"] if r["id"] in (a["id"], b["id"]) else None, r["name"], r["description"], r["counters"]["packets"]) for r in now],
                          [(b["id"], "a", None, 5), (None, "c", None, None), (a["id"], "b", "a", 5)])
         self.assertNotIn(c["id"], [r["id"] for r in now])
@@ -146,15 +153,11 @@ class Firewall(Base):
                  field="rules[1].id")
         self.put({"name": "x", **plain}, {"name": "x", "action": "deny", "protocol": "udp"}, status=409)
         self.put({"name": "x", **plain}, {"name": "y", **plain, "destination_ports": ["9"]}, status=422, field="position")
-        untouched = self.api("GET", f"{self.path}/rules").json["items"]
-        for rules in (now, untouched):  # their ages go on
-            for rule in rules:
-                (rule["counters"] or {}).pop("age_seconds", None)
-        self.assertEqual(untouched, now)
+        self.assertEqual(self.rules(), now)
 
         moved = [{k: r[k] for k in r if k in ("id", "name", "action", "protocol", "destination_ports", "description")} for r in now[::-1]]
         self.put(*moved)
-        after = self.api("GET", f"{self.path}/rules").json["items"]
+        after = self.rules()
         self.assertEqual([(r["id"], r["updated_at"]) for r in after], [(r["id"], r["updated_at"]) for r in now[::-1]])
         self.put()
         self.assertEqual((self.names(), self.section()["rules"]), ([], []))
@@ -181,8 +184,10 @@ class Firewall(Base):
     def test_counters_come_back(self):
         rule, = self.insert({"name": "dns", "action": "allow", "protocol": "udp", "destination_ports": ["53"]})
         self.assertEqual(rule["counters"], {"packets": None, "bytes": None, "observed_at": None, "age_seconds": None})
+        revision, _ = self.gateway.config()
+        revisions = {"received": revision, "applied": revision, "in_force": revision, "refused": []}
         for count in (10, 15, 4):  # the last one began anew
-            reply = self.gateway.report(conntrack={"entries": 7, "max": 1000}, firewall={
+            reply = self.gateway.report(revisions=revisions, conntrack={"entries": 7, "max": 1000}, firewall={
                 "ruleset_id": self.set["id"], "applied": True, "error": None, "base": [count, 2], "established": [3, 4],
                 "invalid": [0, 0], "rules": [[rule["id"], count, 100 * count], [str(uuid.uuid4()), 1, 1]]})
             self.assertEqual(reply.status, 204, reply)
@@ -201,3 +206,5 @@ class Firewall(Base):
         self.assertEqual((ruleset["counters"]["base"]["packets"], ruleset["counters"]["established"]["bytes"]), (19, 4))
         state, = ruleset["gateways"]
         self.assertEqual((state["state"], state["conntrack_entries"], state["conntrack_max"]), ("applied", 7, 1000))
+        self.insert({"name": "ping", "action": "allow", "protocol": "icmp"})
+        self.assertEqual([g["state"] for g in self.api("GET", self.path).json["gateways"]], ["pending"])
