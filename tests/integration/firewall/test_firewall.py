@@ -1,9 +1,12 @@
 """A site's rules at its gateway: what they let through and refuse, over changes, restarts and meddling hands."""
 import contextlib
 import socket
+import subprocess
+import sys
 import threading
 import unittest
 
+import daemons
 import labs
 import measure
 import netns
@@ -16,6 +19,22 @@ OPTIONS = {"agent_settings": {"confirm_timeout_seconds": 5}}
 
 GATEWAY = "gw-b1"
 OPEN, CLOSED = 8080, 8081
+# Goes on as argv with what the agent's unit forbids: families of sockets, memory that becomes executable.
+CONFINED = r"""
+import ctypes, os, socket, sys
+libc, seccomp = ctypes.CDLL(None, use_errno=True), ctypes.CDLL("libseccomp.so.2")
+families = {getattr(socket, name) for name in sys.argv[1].split()}
+assert libc.prctl(65, 1, 0, 0, 0) == 0  # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN
+class Compare(ctypes.Structure):
+    _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
+seccomp.seccomp_init.restype = ctypes.c_void_p
+filter = ctypes.c_void_p(seccomp.seccomp_init(0x7fff0000))  # allow
+for family in set(range(64)) - families:
+    only = (Compare * 1)(Compare(0, 4, family, 0))  # the first argument equals it: EAFNOSUPPORT
+    assert seccomp.seccomp_rule_add_array(filter, 0x00050061, seccomp.seccomp_syscall_resolve_name(b"socket"), 1, only) == 0
+assert seccomp.seccomp_load(filter) == 0
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 TABLE = ("nft", "list", "table", "inet", "hawser_firewall")
 
 
@@ -175,7 +194,43 @@ class Firewall(unittest.TestCase):
         self.refused(4, OPEN)
         self.lab.exec(GATEWAY, "nft", "delete", "table", "inet", "hawser_firewall")
         wait_for("the table again", self.table, 15)
+        self.assertIn("somebody took the table away", daemons.log_tail(GATEWAY, "agent", 20))
         self.refused(4, OPEN)
+
+    def test_purge_takes_the_table(self):
+        self.ruleset()
+        self.lab.kill(GATEWAY, "agent")
+        self.assertNotEqual(self.table(), "")
+        self.lab.exec(GATEWAY, *daemons.as_user("agent", daemons.AGENT_CAPS), f"{daemons.BIN_DIR}/hawser-agent", "--purge",
+                      "--config", "/etc/hawser/agent.json")
+        self.assertEqual(self.table(), "")
+        self.lab.start(GATEWAY, "agent")
+        wait_for("the table again", self.table, 15)
+        self.lab.wait_links()
+        self.refused(4, OPEN)
+
+    def test_what_the_unit_forbids_is_not_needed(self):
+        """The lab has its capabilities already; here are the rest of its limits that libnftables could meet."""
+        unit = dict(line.split("=", 1) for line in (daemons.ROOT / "build/release/packaging/hawser-agent.service").read_text().splitlines()
+                    if "=" in line)
+        self.assertEqual(unit["MemoryDenyWriteExecute"], "yes")
+        self.assertEqual(unit["AmbientCapabilities"].lower().split(), ["cap_" + c for c in daemons.AGENT_CAPS])
+        self.lab.kill(GATEWAY, "agent")
+        agent = self.lab.popen(GATEWAY, *daemons.as_user("agent", daemons.AGENT_CAPS), sys.executable, "-c", CONFINED,
+                               unit["RestrictAddressFamilies"], f"{daemons.BIN_DIR}/hawser-agent", "--config", "/etc/hawser/agent.json",
+                               stderr=subprocess.PIPE, text=True)
+        try:
+            path = self.ruleset({"name": "ping", "action": "allow", "protocol": "icmp"})
+            self.assertIn("ip saddr", self.table())
+            self.refused(4, OPEN)
+            self.lab.api.delete(path)
+            self.settle()
+            self.assertEqual(self.table(), "")
+        finally:
+            agent.terminate()
+            agent.communicate(timeout=10)
+            self.lab.start(GATEWAY, "agent")
+        self.lab.wait_links()
 
     def test_the_config_goes_with_the_machine(self):
         """After a boot the rules stand before anything crosses."""
