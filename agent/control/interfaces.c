@@ -103,8 +103,8 @@ static void add_public(struct node *n, const struct ipaddr *a)
             (struct node_endpoint){.address = *a, .scope = NODE_PUBLIC, .reachable = true};
 }
 
-/* Packets that are to leave as the public address must come from the one that it stands for: the
- * planner takes the first of a family. */
+/* Packets that are to leave as the public address must come from the one that it stands for: of
+ * both kinds the planner takes the first of a family. */
 static void to_front(struct node *n, size_t at)
 {
     struct node_endpoint p = n->endpoints[at];
@@ -120,12 +120,13 @@ static void add_translated(struct node *n, const struct agent_settings *s,
     for (size_t i = 0; i < s->public_addresses.n; i++)
         if (ipaddr_parse(s->public_addresses.v[i], &a) == 0)
             add_public(n, &a);
-    for (size_t i = s->public_addresses.n || !f ? 0 : f->n_translations; i-- > 0;) {
-        if (!has_endpoint(n, &f->translations[i].inside, &at))
-            continue;
-        to_front(n, at);
-        add_public(n, &f->translations[i].outside);
-    }
+    size_t told = s->public_addresses.n || !f ? 0 : f->n_translations;
+    for (size_t i = told; i-- > 0;)
+        if (has_endpoint(n, &f->translations[i].inside, &at))
+            to_front(n, at);
+    for (size_t i = 0; i < told; i++)
+        if (has_endpoint(n, &f->translations[i].inside, &at))
+            add_public(n, &f->translations[i].outside);
 }
 
 int interfaces_read(struct nl *n, const struct agent_settings *s, const struct cloud_facts *facts,

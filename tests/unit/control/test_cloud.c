@@ -1,6 +1,8 @@
+#include "agent/control/cloud/cloud.h"
 #include "agent/control/cloud/dmi.h"
 #include "agent/control/cloud/provider.h"
 #include "agent/control/cloud/user_data.h"
+#include "common/fsutil.h"
 #include "tests/unit/suite.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -364,6 +366,72 @@ static void test_facts(void)
     free(json);
 }
 
+/* ---- a machine ---- */
+
+static void nobody_waits(void *arg, bool changed)
+{
+    (void)arg;
+    (void)changed;
+}
+
+/* With `kept` in its state directory; whether what it knows at a start is enough to go on. */
+static bool settled(const char *cloud, const char *kept, struct cloud_facts *facts)
+{
+    char dir[] = "/tmp/hawser-cloud-XXXXXX", path[64];
+    struct evloop *loop;
+    struct cloud *c;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/cloud.json", dir);
+    if (kept)
+        CU_ASSERT_EQUAL(fsutil_write(path, kept, strlen(kept), 0600, &e), 0);
+    struct agent_settings s = {.cloud = (char *)(uintptr_t)cloud,
+                               .dmi_dir = (char *)(uintptr_t) "/nonexistent",
+                               .state_dir = dir};
+    CU_ASSERT_EQUAL_FATAL(evloop_new(&loop, &e), 0);
+    CU_ASSERT_EQUAL_FATAL(cloud_new(loop, &s, nobody_waits, NULL, &c, &e), 0);
+    bool is = cloud_settled(c);
+    *facts = *cloud_facts(c);
+    cloud_free(c);
+    evloop_free(loop);
+    (void)unlink(path);
+    (void)rmdir(dir);
+    return is;
+}
+
+static void test_what_is_known_at_a_start(void)
+{
+    static const char kept[] =
+        "{\"cloud\":{\"provider\":\"aws\",\"region\":\"eu-central-1\",\"size\":\"t3.small\"},"
+        "\"translations\":[{\"inside\":\"10.0.0.5\",\"outside\":\"203.0.113.5\"}],\"mtus\":[]}";
+    struct cloud_facts f;
+    CU_ASSERT(settled("aws", kept, &f));
+    CU_ASSERT(translates(&f, 0, "10.0.0.5", "203.0.113.5"));
+    static const struct {
+        const char *cloud, *kept;
+        bool settled;
+    } others[] = {
+        {"aws", NULL, false}, {"gcp", kept, false}, {"aws", "{\"cloud\":", false},
+        {"aws", "", false},   {"none", kept, true}, {"auto", kept, true},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        CU_ASSERT_EQUAL(settled(others[i].cloud, others[i].kept, &f), others[i].settled);
+        CU_ASSERT_EQUAL(f.n_translations, 0);
+        CU_ASSERT_STRING_EQUAL(f.where.provider, "");
+    }
+}
+
+static void test_settings_win(void)
+{
+    struct agent_settings s = {.region = (char *)(uintptr_t) "berlin"};
+    struct cloud_facts f = {
+        .where = {.provider = "aws", .region = "eu-central-1", .size = "t3.small"}};
+    struct node_cloud where;
+    cloud_where(&s, &f, &where);
+    CU_ASSERT_STRING_EQUAL(where.provider, "aws");
+    CU_ASSERT_STRING_EQUAL(where.region, "berlin");
+    CU_ASSERT_STRING_EQUAL(where.size, "t3.small");
+}
+
 /* ---- firmware ---- */
 
 static const char *made_by(const char *field, const char *text)
@@ -404,6 +472,8 @@ int main(void)
                            {"any bytes", test_any_bytes},
                            {"user data", test_user_data},
                            {"facts on disk", test_facts},
+                           {"what is known at a start", test_what_is_known_at_a_start},
+                           {"settings win", test_settings_win},
                            {"firmware", test_firmware},
                            CU_TEST_INFO_NULL};
     return suite_run("cloud", tests);

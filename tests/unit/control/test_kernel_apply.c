@@ -242,6 +242,41 @@ static void test_interfaces(void)
     CU_ASSERT_EQUAL(n.interfaces[0].role, NODE_BOTH);
 }
 
+static bool endpoints_are(const struct node *n, const char *text)
+{
+    char have[512] = "", one[IPADDR_TEXT_MAX];
+    for (size_t i = 0; i < n->n_endpoints; i++)
+        (void)snprintf(have + strlen(have), sizeof have - strlen(have), "%s%s%s", i ? " " : "",
+                       n->endpoints[i].scope == NODE_PUBLIC ? "+" : "",
+                       ipaddr_text(&n->endpoints[i].address, one));
+    return strcmp(have, text) == 0;
+}
+
+/* What stands for an address of another interface, or of none, is no endpoint of the underlay. */
+static void test_translated(void)
+{
+    char *set_text[] = {(char *)(uintptr_t) "203.0.113.99"};
+    struct agent_settings s = {.underlay_interface = (char *)(uintptr_t) "u0",
+                               .site_interface = (char *)(uintptr_t) "u1"};
+    struct cloud_facts f = {.n_mtus = 0};
+    struct node n;
+    struct err e = {0};
+    CU_ASSERT_EQUAL(netns_sh("ip addr add 10.77.0.5/24 dev u0; ip addr add 10.77.0.6/24 dev u0"),
+                    0);
+    CU_ASSERT_EQUAL(interfaces_read(nl, &s, &f, &n, &e), 0);
+    CU_ASSERT(endpoints_are(&n, "+192.0.2.1 10.77.0.5 10.77.0.6"));
+    CU_ASSERT_EQUAL(cloud_facts_translate(&f, "10.77.0.6", "203.0.113.6", &e), 0);
+    CU_ASSERT_EQUAL(cloud_facts_translate(&f, "10.77.0.5", "203.0.113.5", &e), 0);
+    CU_ASSERT_EQUAL(cloud_facts_translate(&f, "10.78.0.5", "203.0.113.8", &e), 0);
+    CU_ASSERT_EQUAL(interfaces_read(nl, &s, &f, &n, &e), 0);
+    CU_ASSERT(endpoints_are(&n, "10.77.0.6 10.77.0.5 +192.0.2.1 +203.0.113.6 +203.0.113.5"));
+    s.public_addresses = (struct settings_list){set_text, 1};
+    CU_ASSERT_EQUAL(interfaces_read(nl, &s, &f, &n, &e), 0);
+    CU_ASSERT(endpoints_are(&n, "+192.0.2.1 10.77.0.5 10.77.0.6 +203.0.113.99"));
+    CU_ASSERT_EQUAL(netns_sh("ip addr del 10.77.0.6/24 dev u0; ip addr del 10.77.0.5/24 dev u0"),
+                    0);
+}
+
 static void test_sysctl(void)
 {
     char dir[] = "/tmp/hawser-sysctl-XXXXXX";
@@ -371,6 +406,7 @@ int main(void)
     CU_add_test(s, "underlay MTU", test_underlay_mtu);
     CU_add_test(s, "default interface", test_default_interface);
     CU_add_test(s, "interfaces and roles", test_interfaces);
+    CU_add_test(s, "translated addresses", test_translated);
     CU_add_test(s, "sysctls set, kept, put back", test_sysctl);
     CU_add_test(s, "sysctls on a full disk", test_sysctl_on_a_full_disk);
     CU_add_test(s, "monitor", test_monitor);
