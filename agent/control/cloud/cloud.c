@@ -131,6 +131,7 @@ bool cloud_read(struct cloud *c, bool want_token)
         return true;
     log_error("the metadata service of %s: %s", c->provider->name, e.text);
     c->tried = true;
+    evloop_timer_arm(c->again, RETRY_NS);
     return false;
 }
 

@@ -39,6 +39,7 @@ static char *to_b64url(const char *text, size_t len, size_t *out_len)
     return s;
 }
 
+/* What is no base64 stays NULL. */
 static int decode(const char *text, size_t len, char **out, size_t *out_len, struct err *e)
 {
     size_t n;
@@ -49,9 +50,10 @@ static int decode(const char *text, size_t len, char **out, size_t *out_len, str
     int rc = b64url_decode(url, n, &data, out_len);
     secret_wipe(url, n);
     free(url);
-    if (rc)
-        return err_set(e, rc, "user data: not base64");
-    *out = (char *)data;
+    if (rc == HW_ENOMEM)
+        return err_set(e, rc, "out of memory");
+    if (rc == 0)
+        *out = (char *)data;
     return 0;
 }
 

@@ -67,7 +67,8 @@ extern const struct cloud_provider cloud_aws, cloud_azure, cloud_gcp, cloud_oci;
 /* By its name; NULL when there is none. */
 const struct cloud_provider *cloud_provider_find(const char *name);
 
-/* For providers. The text is kept as user data; base64: decoded first. */
+/* For providers. The text is kept as user data; base64: decoded first, and what is none is left
+ * alone: it is somebody else's. */
 int cloud_take_user_data(struct cloud_reading *r, const struct cloud_answer *a, bool base64,
                          struct err *e);
 /* Only characters of hexadecimal numbers and addresses pass: items become parts of paths. */

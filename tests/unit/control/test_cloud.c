@@ -193,7 +193,8 @@ static void test_azure_bare_and_hostile(void)
     }
     const struct page not_base64[] = {
         {AZURE_INSTANCE, azure_instance}, {AZURE_USER_DATA, "{}"}, {NULL, NULL}};
-    CU_ASSERT(converse(&cloud_azure, not_base64, "Metadata: true", NULL, true, &r) < 0);
+    CU_ASSERT_EQUAL(converse(&cloud_azure, not_base64, "Metadata: true", NULL, true, &r), 0);
+    CU_ASSERT_PTR_NULL(r.user_data);
     cloud_reading_done(&r);
 }
 
