@@ -154,11 +154,13 @@ void fixture_keep(struct fixture *f, const struct plan *p)
                                          .port_offset = l->port_offset};
     }
     f->t.n_domains = p->n_domains;
-    memcpy(f->domains, p->domains, p->n_domains * sizeof *p->domains);
+    for (size_t i = 0; i < p->n_domains; i++)
+        f->domains[i] = p->domains[i];
     if (p->n_joins > sizeof f->joins / sizeof *f->joins)
         stop("too many joins", NULL);
     f->t.n_joins = p->n_joins;
-    memcpy(f->joins, p->joins, p->n_joins * sizeof *p->joins);
+    for (size_t i = 0; i < p->n_joins; i++)
+        f->joins[i] = p->joins[i];
 }
 
 /* ---- from a file ---- */
