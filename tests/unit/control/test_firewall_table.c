@@ -74,10 +74,11 @@ static void send_udp(const char *from, const char *to, unsigned first, unsigned 
         netns_sh("ip netns exec %s " FIREWALL_TRAFFIC " udp %s %u %u", from, to, first, last), 0);
 }
 
+static uint64_t now;
+
 /* Long after the last time. */
 static int look(struct firewall_table *t)
 {
-    static uint64_t now;
     now += UINT64_C(3600) * 1000000000;
     return firewall_table_look(t, now, &e);
 }
@@ -259,6 +260,29 @@ static void many_rules_load(void)
     firewall_table_free(t);
 }
 
+/* The next look waits a hundred times as long as this one took; that the table is gone is seen. */
+static void looks_take_little(void)
+{
+    struct firewall f = ruleset();
+    struct firewall_table *t;
+    struct firewall_report r = {0};
+    CU_ASSERT_EQUAL_FATAL(firewall_table_new(&t, &e), 0);
+    CU_ASSERT_EQUAL_FATAL(firewall_table_apply(t, &f, &e), 0);
+    CU_ASSERT_EQUAL(look(t), 0);
+    send_udp(site, "10.2.0.2", 60, 60);
+    CU_ASSERT_EQUAL(firewall_table_look(t, now + 1, &e), 0);
+    CU_ASSERT_EQUAL(firewall_table_report(t, &r, &e), 0);
+    uint64_t before = packets_of(&r, &rules[0].id);
+    firewall_report_done(&r);
+    r = seen(t);
+    CU_ASSERT_EQUAL(packets_of(&r, &rules[0].id), before + 1);
+    firewall_report_done(&r);
+    CU_ASSERT_EQUAL(netns_sh("nft delete table inet hawser_firewall"), 0);
+    CU_ASSERT_EQUAL(firewall_table_look(t, now + 1, &e), HW_ENOTFOUND);
+    CU_ASSERT_EQUAL(look(t), HW_ENOTFOUND);
+    firewall_table_free(t);
+}
+
 static void none_takes_it_away(void)
 {
     struct firewall none = {0};
@@ -283,6 +307,7 @@ int main(void)
         {"connections of allowed rules stand", connections_of_allowed_rules_stand},
         {"what fails leaves the table", what_fails_leaves_the_table},
         {"many rules load", many_rules_load},
+        {"looks take little", looks_take_little},
         {"none takes it away", none_takes_it_away},
         CU_TEST_INFO_NULL,
     };
