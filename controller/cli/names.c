@@ -182,3 +182,11 @@ int names_learn(struct cli *c, const struct noun *n, const struct json_at *items
     struct names *k = add_kind(c, n, n->path);
     return k ? add_all(c, k, items) : CLI_FAILED;
 }
+
+int names_pair(struct cli *c, const struct noun *n, const struct json_at *item, const char *a,
+               const char *b, struct strbuf *out)
+{
+    strbuf_printf(out, "%s/", names_of(c, n, json_plain_at(item, a)));
+    strbuf_puts(out, names_of(c, n, json_plain_at(item, b)));
+    return CLI_OK;
+}

@@ -18,5 +18,8 @@ int names_resolve(struct cli *c, const struct noun *n, const char *path, const c
 /* What people call the object, or the id itself when nobody knows it. Never fails: a look-up that
  * does leaves the id. Borrowed until the next reset. */
 const char *names_of(struct cli *c, const struct noun *n, const char *id);
+/* Label of an object between two of `n`, "gw-a/gw-b", by its members `a` and `b`. */
+int names_pair(struct cli *c, const struct noun *n, const struct json_at *item, const char *a,
+               const char *b, struct strbuf *out);
 
 #endif

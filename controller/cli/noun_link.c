@@ -110,12 +110,7 @@ static const struct verb verbs[] = {
 /* A link is called by its two gateways, "gw-a/gw-b", as the planner ordered them. */
 static int label(struct cli *c, const struct json_at *item, struct strbuf *out)
 {
-    struct json_at a, b;
-    if (!json_find(item, "gateway_a_id", &a) || !json_find(item, "gateway_b_id", &b))
-        return CLI_OK;
-    strbuf_printf(out, "%s/", names_of(c, &noun_gateway, json_plain(&a)));
-    strbuf_puts(out, names_of(c, &noun_gateway, json_plain(&b)));
-    return CLI_OK;
+    return names_pair(c, &noun_gateway, item, "gateway_a_id", "gateway_b_id", out);
 }
 
 const struct noun noun_link = {
