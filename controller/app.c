@@ -1,9 +1,12 @@
 #include "controller/app.h"
 #include "common/clock.h"
 #include "common/fsutil.h"
+#include "common/hex.h"
 #include "common/log.h"
 #include "common/secret.h"
 #include "controller/api/dispatch.h"
+#include "controller/audit/audit.h"
+#include "controller/audit/refusals.h"
 #include "controller/auth/ratelimit.h"
 #include "controller/ca/ca.h"
 #include "controller/change.h"
@@ -89,6 +92,8 @@ static int load_catalogue(struct app *app, struct err *e)
         return rc;
     rc = catalogue_load(db, &changed, e);
     if (!rc && changed)
+        rc = audit_own(db, AUDIT_CONTROLLER, "instance-sizes.load", NULL, e);
+    if (!rc && changed)
         return change_commit(app, db, PUBLISH_AGENT, e);
     change_abort(db);
     return rc;
@@ -121,6 +126,23 @@ static int load_console(struct app *app, struct err *e)
         return 0;
     }
     return rc ? err_set_field(e, rc, "webui_dir", "webui_dir: %s", why.text) : 0;
+}
+
+/* In the log, which often goes elsewhere: a chain that lost its end is shorter than this says. */
+static int log_audit_head(struct app *app, struct err *e)
+{
+    char hash[2 * STORE_SHA256_LEN + 1];
+    struct store_audit_head head;
+    struct db *db;
+    int rc = store_read(app->store, &db, e);
+    if (rc)
+        return rc;
+    rc = store_audit_head(db, &head, e);
+    store_read_end(db);
+    if (!rc)
+        log_info("audit head=%llu:%s", (unsigned long long)head.sequence,
+                 hex_encode(head.hash, sizeof head.hash, hash));
+    return rc;
 }
 
 static void wake(void *arg, uint64_t ticket)
@@ -167,6 +189,8 @@ int app_start(struct app *app, struct err *e)
     app_path(app, "hawser.db", path);
     int rc = store_open(path, false, &app->store, e);
     if (!rc)
+        store_set_witness(app->store, audit_witness);
+    if (!rc)
         rc = check_bootstrapped(app, e);
     if (!rc)
         rc = check_pools(app, e);
@@ -176,14 +200,17 @@ int app_start(struct app *app, struct err *e)
         rc = hub_new(wake, app, &app->hub, e);
     if (!rc) {
         app->auth_limit = ratelimit_new();
+        app->refusals = refusals_new();
         app->watch = gateway_watch_new();
         app->counters = counters_table_new();
-        rc = app->auth_limit && app->watch && app->counters
+        rc = app->auth_limit && app->refusals && app->watch && app->counters
                  ? 0
                  : err_set(e, HW_ENOMEM, "out of memory");
     }
     if (!rc)
         rc = load_catalogue(app, e);
+    if (!rc)
+        rc = log_audit_head(app, e);
     if (!rc)
         rc = load_console(app, e);
     if (!rc)
@@ -198,7 +225,13 @@ static int sign_anew(struct app *app, struct err *e)
 {
     struct db *db;
     int rc = change_begin(app, &db, e);
-    return rc ? rc : change_commit(app, db, PUBLISH_AGENT, e);
+    if (rc)
+        return rc;
+    rc = audit_own(db, AUDIT_CONTROLLER, "configs.sign", NULL, e);
+    if (!rc)
+        return change_commit(app, db, PUBLISH_AGENT, e);
+    change_abort(db);
+    return rc;
 }
 
 /* What was renewed is taken into use even if something else could not be. */
@@ -224,6 +257,7 @@ void app_stop(struct app *app)
     http_server_stop(app->server);
     hub_free(app->hub);
     ratelimit_free(app->auth_limit);
+    refusals_free(app->refusals);
     gateway_watch_free(app->watch);
     counters_table_free(app->counters);
     ca_free(app->ca);
@@ -232,6 +266,7 @@ void app_stop(struct app *app)
     app->server = NULL;
     app->hub = NULL;
     app->auth_limit = NULL;
+    app->refusals = NULL;
     app->watch = NULL;
     app->counters = NULL;
     app->console = NULL;

@@ -10,6 +10,7 @@ struct ca;
 struct hub;
 struct http_server;
 struct ratelimit;
+struct refusals;
 struct gateway_watch;
 struct static_files;
 
@@ -22,6 +23,7 @@ struct app {
     struct gateway_watch *watch;     /* telemetry/gateway_watch.h: cloned and restless machines */
     struct static_files *console;    /* NULL: no console installed */
     struct ratelimit *auth_limit;    /* failed authentications by client address */
+    struct refusals *refusals;       /* audit/refusals.h */
     _Atomic bool stopping;           /* set once; readyz says so */
     struct counters_table *counters; /* telemetry/counters.h: of each gateway's last report */
 };

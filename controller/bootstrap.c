@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/fsutil.h"
 #include "common/secret.h"
+#include "controller/audit/audit.h"
 #include "controller/auth/bearer.h"
 #include "controller/ca/ca.h"
 #include "controller/service_user.h"
@@ -66,6 +67,8 @@ static int make_token(const struct settings *s, struct store *store, char token[
         rc = bearer_make(&key, token, e);
     if (!rc)
         rc = store_api_key_insert(db, &key, e);
+    if (!rc)
+        rc = audit_own(db, AUDIT_COMMAND, "bootstrap", NULL, e);
     if (!rc)
         return store_commit(db, e);
     store_rollback(db);

@@ -2,6 +2,8 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "controller/app.h"
+#include "controller/audit/audit.h"
+#include "controller/audit/retention.h"
 #include "controller/ca/ca.h"
 #include "controller/change.h"
 #include "controller/operations/operations.h"
@@ -165,6 +167,15 @@ static void on_operations(void *arg)
     evloop_timer_arm(h->operations, OPEN_EVERY_S * NS_PER_S);
 }
 
+static int end_permissions(struct app *app, struct db *db, struct err *e)
+{
+    int rc = audit_own(db, AUDIT_CONTROLLER, "encryption-policy.end", NULL, e);
+    if (!rc)
+        return change_commit(app, db, PUBLISH_AGENT, e);
+    change_abort(db);
+    return rc;
+}
+
 /* A permission ends at the second; planning anew ends it (push/publish.c). */
 static void on_permissions(void *arg)
 {
@@ -179,11 +190,30 @@ static void on_permissions(void *arg)
     }
     if (!rc && end && end <= clock_wall_s()) {
         rc = change_begin(h->app, &db, &e);
-        rc = rc ? rc : change_commit(h->app, db, PUBLISH_AGENT, &e);
+        rc = rc ? rc : end_permissions(h->app, db, &e);
     }
     if (rc)
         log_warn_limited("permissions: %s", e.text);
     evloop_timer_arm(h->permissions, ENDS_EVERY_S * NS_PER_S);
+}
+
+static void prune_audit(struct app *app)
+{
+    struct err e = {0};
+    struct db *db;
+    uint64_t removed = 0;
+    int rc = store_begin(app->store, STORE_TELEMETRY, &db, &e);
+    if (!rc) {
+        rc = retention_prune(db, app->settings.audit_days, clock_wall_s(), &removed, &e);
+        if (rc || !removed)
+            store_rollback(db);
+        else
+            rc = store_commit(db, &e);
+    }
+    if (rc)
+        log_warn_limited("audit not pruned: %s", e.text);
+    else if (removed)
+        log_info("audit pruned n=%llu", (unsigned long long)removed);
 }
 
 static void on_renewal(void *arg)
@@ -191,6 +221,7 @@ static void on_renewal(void *arg)
     struct housekeeping *h = arg;
     struct err e = {0};
     prune_denials(h->app);
+    prune_audit(h->app);
     if (app_renew_certificates(h->app, &e))
         log_error("certificates not renewed: %s", e.text);
     evloop_timer_arm(h->renewal, RENEW_EVERY_S * NS_PER_S);

@@ -4,6 +4,7 @@
 #include "common/sdnotify.h"
 #include "controller/api/routes.h"
 #include "controller/app.h"
+#include "controller/audit_command.h"
 #include "controller/auth/role.h"
 #include "controller/bootstrap.h"
 #include "controller/housekeeping.h"
@@ -31,6 +32,9 @@ static const char usage_text[] =
     "until "
     "an\n"
     "                                             admin accepts what this store says\n"
+    "  hawser-controller audit verify [--from N] [--head N:HASH] [--config FILE]\n"
+    "                                             is the audit whole? exit code 1 names the first "
+    "record that isn't\n"
     "  hawser-controller --check-config [--config FILE]\n"
     "  hawser-controller --print-routes | --version | --help\n"
     "\n"
@@ -42,6 +46,7 @@ enum verb {
     VERB_RUN,
     VERB_BOOTSTRAP,
     VERB_RESTORED,
+    VERB_AUDIT,
     VERB_CHECK,
     VERB_ROUTES,
     VERB_VERSION,
@@ -52,6 +57,8 @@ struct command {
     enum verb verb;
     const char *config;
     struct bootstrap_options bootstrap;
+    struct audit_options audit;
+    bool verify;
     struct settings_flag flags[SETTINGS_FLAGS_MAX];
     size_t n_flags;
 };
@@ -71,6 +78,7 @@ static bool verb_of(const char *word, enum verb *out)
         {"run", VERB_RUN},
         {"bootstrap", VERB_BOOTSTRAP},
         {"restored", VERB_RESTORED},
+        {"audit", VERB_AUDIT},
         {"--check-config", VERB_CHECK},
         {"--print-routes", VERB_ROUTES},
         {"--version", VERB_VERSION},
@@ -84,6 +92,18 @@ static bool verb_of(const char *word, enum verb *out)
         }
     }
     return false;
+}
+
+/* A word of "audit verify …". How many words it takes; 0: it is none. */
+static int parse_audit(const char *word, const char *value, struct command *c)
+{
+    if (!strcmp(word, "verify") && !c->verify)
+        return c->verify = true;
+    if (!strcmp(word, "--from") && value && audit_command_from(value, &c->audit))
+        return 2;
+    if (!strcmp(word, "--head") && value && audit_command_head(value, &c->audit))
+        return 2;
+    return 0;
 }
 
 /* Words left after the settings' flags are taken out. */
@@ -105,6 +125,11 @@ static int parse(int argc, char **argv, struct command *c)
                 c->bootstrap.urls[c->bootstrap.n_urls++] = value;
         } else if (!strcmp(word, "--new-admin-token")) {
             c->bootstrap.new_admin_token = true;
+        } else if (have_verb && c->verb == VERB_AUDIT) {
+            int used = parse_audit(word, value, c);
+            if (!used)
+                return usage("audit verify has no such word, or not this value for it", word);
+            i += used - 1;
         } else if (!have_verb && verb_of(word, &c->verb)) {
             have_verb = true;
         } else {
@@ -113,6 +138,8 @@ static int parse(int argc, char **argv, struct command *c)
     }
     if (c->verb != VERB_BOOTSTRAP && (c->bootstrap.n_urls || c->bootstrap.new_admin_token))
         return usage("--url and --new-admin-token belong to", "bootstrap");
+    if (c->verb == VERB_AUDIT && !c->verify)
+        return usage("what of the audit?", "audit verify");
     return EXIT_OK;
 }
 
@@ -238,6 +265,15 @@ static int bootstrap(const struct settings *s, const struct bootstrap_options *o
     return rc == HW_ECONFLICT ? EXIT_DONE_BEFORE : rc ? EXIT_FAILED : EXIT_OK;
 }
 
+static int audit(const struct settings *s, const struct audit_options *o)
+{
+    struct err e = {0};
+    bool intact = false;
+    if (audit_command_verify(s, o, &intact, &e))
+        (void)fprintf(stderr, "hawser-controller: audit: %s\n", e.text);
+    return intact ? EXIT_OK : EXIT_FAILED;
+}
+
 static int restored(const struct settings *s)
 {
     struct err e = {0};
@@ -269,6 +305,8 @@ static int with_settings(const struct command *c)
         code = bootstrap(s, &c->bootstrap);
     else if (c->verb == VERB_RESTORED)
         code = restored(s);
+    else if (c->verb == VERB_AUDIT)
+        code = audit(s, &c->audit);
     else
         code = run(s);
     free(s);

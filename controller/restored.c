@@ -1,4 +1,5 @@
 #include "controller/restored.h"
+#include "controller/audit/audit.h"
 #include "controller/push/publish.h"
 #include "controller/service_user.h"
 #include "controller/store/store.h"
@@ -21,6 +22,8 @@ int restored_run(const struct settings *s, struct err *e)
     rc = store_begin(store, STORE_CHANGE, &db, e);
     if (!rc) {
         rc = publish_restored(db, e);
+        if (!rc)
+            rc = audit_own(db, AUDIT_COMMAND, "restored", NULL, e);
         if (rc)
             store_rollback(db);
         else

@@ -11,7 +11,7 @@
 struct raw {
     struct settings_list listen, agent_listen, agent_urls, overlay_pools;
     char *state_dir, *tls_cert, *tls_key, *user, *webui_dir, *log_level;
-    uint64_t threads, poll_seconds, request_seconds, answer_seconds;
+    uint64_t threads, poll_seconds, request_seconds, answer_seconds, audit_days;
 };
 
 /* In the order of enum log_level. */
@@ -31,6 +31,7 @@ const struct settings_row controller_settings_rows[] = {
     {"request_seconds", SETTINGS_UINT, AT(request_seconds), "20", 2, 600, NULL},
     {"answer_seconds", SETTINGS_UINT, AT(answer_seconds), "120", 2, 600, NULL},
     {"webui_dir", SETTINGS_STR, AT(webui_dir), "/usr/share/hawser/webui", 0, 0, NULL},
+    {"audit_days", SETTINGS_UINT, AT(audit_days), "730", 0, 36500, NULL},
     {"user", SETTINGS_STR, AT(user), "hawser-controller", 0, 0, NULL},
     {"log_level", SETTINGS_STR, AT(log_level), "info", 0, 0, levels},
 };
@@ -134,6 +135,7 @@ static int take(const struct raw *raw, struct settings *s, struct err *e)
     s->poll_seconds = (unsigned)raw->poll_seconds;
     s->request_seconds = (unsigned)raw->request_seconds;
     s->answer_seconds = (unsigned)raw->answer_seconds;
+    s->audit_days = (unsigned)raw->audit_days;
     for (unsigned i = 0; levels[i]; i++)
         if (!strcmp(raw->log_level, levels[i]))
             s->log_level = (enum log_level)i;

@@ -30,6 +30,7 @@ struct settings {
     unsigned answer_seconds;  /* the same for the answer to be taken */
     char user[64];
     char webui_dir[PATH_MAX]; /* the console's files; "": none */
+    unsigned audit_days;      /* 0: audit records are kept for ever */
     enum log_level log_level;
 };
 

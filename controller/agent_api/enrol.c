@@ -6,6 +6,7 @@
 #include "common/x509.h"
 #include "controller/agent_api/agent_api.h"
 #include "controller/app.h"
+#include "controller/audit/audit.h"
 #include "controller/ca/ca.h"
 #include "controller/change.h"
 #include "controller/http/problem.h"
@@ -187,7 +188,7 @@ static int check_caller(struct app *app, struct enrolment *n, struct err *e)
     return rc;
 }
 
-static int run(struct app *app, struct enrolment *n, struct err *e)
+static int run(struct app *app, const struct http_request *req, struct enrolment *n, struct err *e)
 {
     struct db *db;
     int rc = check_caller(app, n, e);
@@ -203,6 +204,8 @@ static int run(struct app *app, struct enrolment *n, struct err *e)
         rc = find_earlier_use(db, n, &again, e);
     if (!rc && !again)
         rc = enrol_new(app, db, n, e);
+    if (!rc && !again)
+        rc = audit_gateway(db, req, "enrol", &n->gateway.id, n->gateway.name, e);
     if (rc || again) {
         change_abort(db);
         return rc;
@@ -242,7 +245,7 @@ int agent_api_enrol(struct app *app, struct http_request *req, struct http_respo
     struct enrolment n = {.request = r};
     int rc = enrol_request_decode(req->body ? req->body : "", req->body_len, r, e);
     if (!rc)
-        rc = run(app, &n, e);
+        rc = run(app, req, &n, e);
     if (!rc) {
         reply(app, &n, res);
     } else if (n.token_used) {

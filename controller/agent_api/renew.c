@@ -3,6 +3,7 @@
 #include "common/model/enrol.h"
 #include "controller/agent_api/agent_api.h"
 #include "controller/app.h"
+#include "controller/audit/audit.h"
 #include "controller/auth/agent_cert.h"
 #include "controller/ca/ca.h"
 #include "controller/http/problem.h"
@@ -48,6 +49,8 @@ int agent_api_renew(struct app *app, struct http_request *req, struct http_respo
     struct ca_issued issued = {0};
     bool too_many = false;
     rc = issue(app, db, req, csr, &issued, &too_many, e);
+    if (!rc && !too_many)
+        rc = audit_gateway(db, req, "renew", &req->gateway_id, NULL, e);
     if (rc || too_many)
         store_rollback(db);
     else

@@ -44,6 +44,8 @@ int diagnostics_ping(struct app *, struct http_request *, struct http_response *
 int diagnostics_tcp_connect(struct app *, struct http_request *, struct http_response *,
                             struct err *);
 
+int audit_list(struct app *, struct http_request *, struct http_response *, struct err *);
+
 int plan_preview(struct app *, struct http_request *, struct http_response *, struct err *);
 
 int revisions_get(struct app *, struct http_request *, struct http_response *, struct err *);

@@ -3,6 +3,7 @@
 #include "controller/api/idempotency.h"
 #include "controller/api/operation_json.h"
 #include "controller/app.h"
+#include "controller/audit/audit.h"
 #include "controller/operations/operations.h"
 #include "controller/store/gateway.h"
 #include "controller/store/link.h"
@@ -217,6 +218,8 @@ static int begin(struct db *db, const struct http_request *req, struct ask *a,
                    : err_set(e, HW_ENOMEM, "out of memory");
     if (!rc)
         rc = operation_json(db, &o.id, &out->body, e);
+    if (!rc)
+        rc = audit_request(db, req, &(struct audit_change){.id = &o.id}, e);
     out->status = 202;
     (void)snprintf(out->location, sizeof out->location, "/api/v1/operations/%s",
                    id_text(&o.id, text));

@@ -3,6 +3,8 @@
 #include "common/log.h"
 #include "controller/api/routes.h"
 #include "controller/app.h"
+#include "controller/audit/audit.h"
+#include "controller/audit/refusals.h"
 #include "controller/auth/agent_cert.h"
 #include "controller/auth/bearer.h"
 #include "controller/auth/ratelimit.h"
@@ -89,8 +91,8 @@ static bool has_role(const struct http_request *req, struct http_response *res,
 /* A client certificate costs a guesser nothing less than the CA's key, so only tokens and cookies
  * are limited. Whoever has signed in is let pass although others of that address have failed: a
  * cookie is looked at first, a token only within the limit. */
-static bool authenticate(struct app *app, struct http_request *req, struct http_response *res,
-                         enum http_role role)
+static bool let_pass(struct app *app, struct http_request *req, struct http_response *res,
+                     enum http_role role)
 {
     struct err e = {0};
     bool session = role_is_person(role) && session_present(req);
@@ -105,6 +107,19 @@ static bool authenticate(struct app *app, struct http_request *req, struct http_
     if (e.code == HW_EAUTH || e.code == HW_EFORBIDDEN)
         refused(app, req, res, role, &e);
     problem_from_err(req, res, &e);
+    return false;
+}
+
+/* Writes that are refused for want of credentials or role are recorded; those that are not even
+ * looked at, since the address fails too often, are not. */
+static bool authenticate(struct app *app, struct http_request *req, struct http_response *res,
+                         const struct http_route *route)
+{
+    if (let_pass(app, req, res, route->role))
+        return true;
+    if (route->listener == HTTP_PEOPLE && route->method != HTTP_GET &&
+        (res->status == 401 || res->status == 403))
+        refusals_note(app->refusals, app->store, req, route, res->status);
     return false;
 }
 
@@ -123,7 +138,7 @@ void dispatch_begin(void *arg, struct http_request *req, struct http_response *r
 {
     struct app *app = arg;
     const struct http_route *route = find_route(app, req, res);
-    if (route && authenticate(app, req, res, route->role)) {
+    if (route && authenticate(app, req, res, route)) {
         *body_max = route->body_max;
         req->route = route;
     }
@@ -158,7 +173,9 @@ void dispatch_handle(void *arg, struct http_request *req, struct http_response *
         problem_write(req, res, 415, "unsupported-media-type", "The body is not JSON", NULL,
                       "send the body as Content-Type: application/json");
     } else {
+        audit_serve(req);
         int rc = req->route->handler(app, req, res, &e);
+        audit_serve(NULL);
         if (!rc && !req->parked && !res->status)
             rc = err_set(&e, HW_ENOMEM, "the answer could not be written");
         if (rc) {

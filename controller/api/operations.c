@@ -4,6 +4,7 @@
 #include "controller/api/operation_json.h"
 #include "controller/api/page.h"
 #include "controller/app.h"
+#include "controller/audit/audit.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,8 @@ int operations_stop(struct app *app, struct http_request *req, struct http_respo
     if (rc)
         return rc;
     rc = operations_cancel(db, &id, &wake, e);
+    if (!rc)
+        rc = audit_request(db, req, NULL, e);
     if (rc)
         store_rollback(db);
     else

@@ -3,6 +3,8 @@
 #include "controller/api/idempotency.h"
 #include "controller/api/page.h"
 #include "controller/app.h"
+#include "controller/audit/audit.h"
+#include "controller/audit/difference.h"
 #include "controller/change.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +191,7 @@ struct write {
     struct json_at top; /* of a body */
     void *row;
     char *secret;
+    char *before; /* the object as it was, for the audit */
     int (*act)(struct db *db, void *row, struct err *e);
     struct store_answer answer, kept; /* `kept` has no secret */
 };
@@ -196,11 +199,15 @@ struct write {
 /* The row that the path names, if the client means its present state. */
 static int find_row(struct write *w, struct err *e)
 {
+    struct resource_context c = {.app = w->app, .db = w->db};
     struct hw_id id;
     int rc = http_request_param_id(w->req, 0, &id, e);
     if (!rc)
         rc = w->r->get(w->db, &id, w->row, e);
-    return rc ? rc : resource_match(w->req, row_common(w->r, w->row)->revision, e);
+    rc = rc ? rc : resource_match(w->req, row_common(w->r, w->row)->revision, e);
+    if (rc || w->req->within)
+        return rc;
+    return compose(w->r, &c, w->row, false, NULL, &w->before, e);
 }
 
 static int step_create(struct write *w, struct err *e)
@@ -285,6 +292,20 @@ static int write_planned(struct write *w, int (*step)(struct write *, struct err
     return rc ? rc : write_answer(w, e);
 }
 
+/* The row still knows its id when it is gone. */
+static int write_record(struct write *w, struct err *e)
+{
+    char *before, *after;
+    int rc = audit_difference(w->before, w->kept.body, w->r->secret, &before, &after, e);
+    if (rc)
+        return rc;
+    struct audit_change c = {.id = row_id(w->r, w->row), .before = before, .after = after};
+    rc = audit_request(w->db, w->req, &c, e);
+    free(before);
+    free(after);
+    return rc;
+}
+
 /* The transaction around one of the steps above, or the one that the request came with. */
 static int write_run(struct write *w, int (*step)(struct write *, struct err *), struct err *e)
 {
@@ -307,6 +328,8 @@ static int write_run(struct write *w, int (*step)(struct write *, struct err *),
         return rc;
     }
     rc = write_planned(w, step, &result, e);
+    if (!rc)
+        rc = write_record(w, e);
     return change_finish(w->app, w->db, rc, &result, e);
 }
 
@@ -321,6 +344,7 @@ static int write_whole(struct write *w, int (*step)(struct write *, struct err *
     if (w->secret && w->answer.body)
         secret_wipe(w->answer.body, strlen(w->answer.body));
     free(w->secret);
+    free(w->before);
     store_answer_done(&w->answer);
     store_answer_done(&w->kept);
     row_free(w->r, w->row);

@@ -79,6 +79,8 @@ const struct http_route routes[] = {
     {HTTP_PEOPLE, HTTP_GET,    V1 "/api-keys/{id}",              ROLE_ADMIN,    resource_get,            0, &api_keys},
     {HTTP_PEOPLE, HTTP_DELETE, V1 "/api-keys/{id}",              ROLE_ADMIN,    resource_delete,         0, &api_keys},
 
+    {HTTP_PEOPLE, HTTP_GET,    V1 "/audit",                      ROLE_ADMIN,    audit_list,              0, NULL},
+
     {HTTP_PEOPLE, HTTP_POST,   V1 "/sessions",                   ROLE_PUBLIC,   sessions_create,         SMALL, NULL},
     {HTTP_PEOPLE, HTTP_DELETE, V1 "/sessions/current",           ROLE_VIEWER,   sessions_delete,         0, NULL},
     {HTTP_PEOPLE, HTTP_GET,    V1 "/whoami",                     ROLE_VIEWER,   whoami_get,              0, NULL},

@@ -4,6 +4,8 @@
 #include "controller/api/body.h"
 #include "controller/api/session_json.h"
 #include "controller/app.h"
+#include "controller/audit/audit.h"
+#include "controller/audit/refusals.h"
 #include "controller/auth/bearer.h"
 #include "controller/auth/ratelimit.h"
 #include "controller/auth/role.h"
@@ -65,6 +67,15 @@ static void reply(struct http_response *res, const struct store_web_session *s,
     http_response_json(res, 201, json_finish(&w, NULL));
 }
 
+/* By the key that is signed in with; without the body, where it stands. */
+static int audit_sign_in(struct db *db, const struct http_request *req,
+                         const struct store_api_key *k, struct err *e)
+{
+    struct http_request by_key = *req;
+    bearer_take(k, &by_key);
+    return audit_request_bare(db, &by_key, e);
+}
+
 static int sign_in(struct app *app, const struct http_request *req, struct http_response *res,
                    struct err *e)
 {
@@ -84,6 +95,8 @@ static int sign_in(struct app *app, const struct http_request *req, struct http_
         rc = session_create(db, &k, secret, &s, e);
     if (!rc)
         rc = store_api_key_used(db, &k.id, store_now(db), e);
+    if (!rc)
+        rc = audit_sign_in(db, req, &k, e);
     if (rc) {
         store_rollback(db);
         return rc;
@@ -105,8 +118,10 @@ int sessions_create(struct app *app, struct http_request *req, struct http_respo
         return 0;
     }
     int rc = sign_in(app, req, res, e);
-    if (rc == HW_EAUTH)
+    if (rc == HW_EAUTH) {
         ratelimit_failed(app->auth_limit, &req->peer, clock_mono_ns());
+        refusals_note(app->refusals, app->store, req, req->route, 401);
+    }
     return rc;
 }
 
@@ -119,6 +134,8 @@ int sessions_delete(struct app *app, struct http_request *req, struct http_respo
         if (rc)
             return rc;
         rc = store_web_session_delete(db, &req->session_id, e);
+        if (!rc)
+            rc = audit_request_bare(db, req, e);
         if (rc) {
             store_rollback(db);
             return rc;

@@ -53,6 +53,14 @@ int bearer_find(struct db *db, const char *text, struct store_api_key *out, stru
     return rc;
 }
 
+void bearer_take(const struct store_api_key *k, struct http_request *req)
+{
+    req->role = role_of_key(k);
+    req->api_key_id = k->id;
+    req->api_key_used_at = k->last_used_at;
+    (void)snprintf(req->api_key_name, sizeof req->api_key_name, "%s", k->name);
+}
+
 int bearer_check(struct db *db, struct http_request *req, struct err *e)
 {
     struct store_api_key k;
@@ -62,8 +70,6 @@ int bearer_check(struct db *db, struct http_request *req, struct err *e)
     int rc = bearer_find(db, text, &k, e);
     if (rc)
         return rc;
-    req->api_key_id = k.id;
-    req->api_key_used_at = k.last_used_at;
-    req->role = role_of_key(&k);
+    bearer_take(&k, req);
     return 0;
 }

@@ -17,7 +17,9 @@ int bearer_make(struct store_api_key *k, char text[BEARER_TEXT_MAX], struct err 
 
 /* The key that has this text and has not ended. HW_EAUTH. */
 int bearer_find(struct db *db, const char *text, struct store_api_key *out, struct err *e);
-/* Checks req's Authorization field and fills the key's fields of req. HW_EAUTH. */
+/* Fills req's role, and what tells whose key it is. */
+void bearer_take(const struct store_api_key *k, struct http_request *req);
+/* Checks req's Authorization field and fills req by it. HW_EAUTH. */
 int bearer_check(struct db *db, struct http_request *req, struct err *e);
 
 #endif

@@ -2,7 +2,7 @@
 #include "common/b64url.h"
 #include "common/hex.h"
 #include "common/secret.h"
-#include "controller/auth/role.h"
+#include "controller/auth/bearer.h"
 #include "controller/store/api_key.h"
 #include <openssl/sha.h>
 #include <stdio.h>
@@ -135,9 +135,7 @@ static int check(struct db *db, struct http_request *req, uint8_t secret[SESSION
         return err_set(e, HW_EFORBIDDEN, "send the session's csrf_token as Hawser-Csrf");
     if (req->method != HTTP_GET && !origin_ok(req))
         return err_set(e, HW_EFORBIDDEN, "the request comes from another site");
-    req->role = role_of_key(&key);
-    req->api_key_id = key.id;
-    req->api_key_used_at = key.last_used_at;
+    bearer_take(&key, req);
     req->by_session = true;
     req->session_id = s.id;
     req->session_used_at = s.last_used_at;

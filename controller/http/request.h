@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/id.h"
 #include "common/ipaddr.h"
+#include "common/limits.h"
 #include "controller/http/client_cert.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,6 +63,7 @@ struct http_request {
     enum http_role role;     /* of who asks, not of the route */
     struct hw_id gateway_id; /* ROLE_AGENT and ROLE_AGENT_RENEW */
     struct hw_id api_key_id; /* a person's */
+    char api_key_name[HW_NAME_MAX + 1];
     int64_t api_key_used_at; /* its last use that the store knows */
     bool by_session;         /* by the console's cookie, not by Authorization */
     struct hw_id session_id; /* then */

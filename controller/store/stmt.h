@@ -23,6 +23,7 @@ struct db {
     bool writer;
     enum store_write_kind kind;
     bool in_transaction;
+    bool audited; /* the write transaction has its audit record */
     int64_t now;
     uint64_t revision; /* of a write transaction */
     struct {

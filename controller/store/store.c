@@ -21,6 +21,7 @@ struct store {
     char path[PATH_MAX];
     pthread_mutex_t write_lock; /* held for the length of a write transaction */
     struct db *writer;
+    store_witness_fn witness;
     pthread_key_t reader_key; /* each thread's reader */
     pthread_mutex_t readers_lock;
     struct db *readers;
@@ -245,6 +246,7 @@ int store_begin(struct store *s, enum store_write_kind kind, struct db **out, st
         return rc;
     }
     db->in_transaction = true;
+    db->audited = false;
     db->kind = kind;
     db->now = clock_wall_s();
     rc = kind == STORE_CHANGE ? raise_revision(db, e) : 0;
@@ -262,9 +264,17 @@ static void write_over(struct db *db)
     pthread_mutex_unlock(&db->store->write_lock);
 }
 
+void store_set_witness(struct store *s, store_witness_fn fn)
+{
+    s->witness = fn;
+}
+
 int store_commit(struct db *db, struct err *e)
 {
-    int rc = exec(db, "COMMIT", e);
+    store_witness_fn witness = db->store->witness;
+    int rc = witness && db->kind == STORE_CHANGE && !db->audited ? witness(db, e) : 0;
+    if (!rc)
+        rc = exec(db, "COMMIT", e);
     if (rc)
         (void)sqlite3_exec(db->sq, "ROLLBACK", NULL, NULL, NULL);
     write_over(db);

@@ -35,6 +35,10 @@ int store_begin(struct store *s, enum store_write_kind kind, struct db **out, st
 /* Durable when 0 is returned; otherwise everything was undone. The transaction is over either way.
  */
 int store_commit(struct db *db, struct err *e);
+/* Called inside store_commit of every STORE_CHANGE transaction that has no audit record yet, to
+ * write one: no change is without. NULL, as at first: none is written. */
+typedef int (*store_witness_fn)(struct db *db, struct err *e);
+void store_set_witness(struct store *s, store_witness_fn fn);
 /* NULL is accepted. */
 void store_rollback(struct db *db);
 

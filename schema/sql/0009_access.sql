@@ -27,7 +27,6 @@ CREATE TABLE audit (
     object_id   BLOB,
     refused     INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX audit_at ON audit (at);
 CREATE INDEX audit_actor ON audit (actor_id) WHERE actor_id IS NOT NULL;
 CREATE INDEX audit_object ON audit (object_id) WHERE object_id IS NOT NULL;
 -- The newest record once more: its removal shows.

@@ -141,7 +141,7 @@ class Reply:
         self.headers = response.headers
         self.body = response.read()
         kind = (self.headers.get("Content-Type") or "").split(";")[0]
-        self.json = json.loads(self.body) if kind.endswith("json") and self.body else None
+        self.json = json.loads(self.body) if re.search("[/+]json$", kind) and self.body else None
 
     def __repr__(self):
         return f"{self.status} {self.body.decode(errors='replace')}"

@@ -47,5 +47,5 @@ class Document:
             return
         kind = (reply.headers["Content-Type"] or "").split(";")[0]
         assert kind in content, f"{method} {known}: content type {kind}"
-        if kind.endswith("json"):
+        if re.search("[/+]json$", kind):
             self.validate(content[kind]["schema"], reply.json)

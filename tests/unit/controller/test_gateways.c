@@ -38,9 +38,10 @@ static void end(void)
 /* `within`: only tried, inside that transaction. */
 static int delete_gateway(unsigned i, struct db *within)
 {
-    static const struct http_route route = {.arg = &gateways};
+    static const struct http_route route = {
+        .method = HTTP_DELETE, .path = "/api/v1/gateways/{id}", .arg = &gateways};
     struct http_request req = {
-        .method = HTTP_DELETE, .n_params = 1, .route = &route, .within = within};
+        .method = HTTP_DELETE, .path = "/", .n_params = 1, .route = &route, .within = within};
     struct http_response res = {0};
     struct err e = {0};
     char id[ID_TEXT_MAX];
