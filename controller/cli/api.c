@@ -216,13 +216,17 @@ static int judge(struct cli *c, struct http_response *r, struct api_reply *out)
 {
     const char *kind = http_response_header(r, "Content-Type");
     const char *etag = http_response_header(r, "ETag");
+    const char *next = http_response_header(r, "Hawser-Next-Cursor");
     struct err e = {0};
     int rc = CLI_OK;
     *out = (struct api_reply){.status = r->status, .text = r->body, .len = r->body_len};
     r->body = NULL;
     if (etag && strlen(etag) < sizeof out->etag)
         (void)snprintf(out->etag, sizeof out->etag, "%s", etag);
-    if (kind && strstr(kind, "json") && json_parse(out->text, out->len, REPLY_MAX, &out->json, &e))
+    if (next && strlen(next) < sizeof out->next)
+        (void)snprintf(out->next, sizeof out->next, "%s", next);
+    bool json = kind && strstr(kind, "json") && !strstr(kind, "ndjson");
+    if (json && json_parse(out->text, out->len, REPLY_MAX, &out->json, &e))
         rc = cli_fail(c, CLI_FAILED, "%s answered what is no JSON: %s", c->url, e.text);
     if (!rc && (out->status < 200 || out->status > 299))
         rc = refused(c, out);

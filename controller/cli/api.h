@@ -4,14 +4,16 @@
 
 #include "controller/cli/cli.h"
 
-#define API_ETAG_MAX 80
+#define API_ETAG_MAX   80
+#define API_CURSOR_MAX 512
 
 struct api_reply {
     int status;
     char *text; /* body, NUL-terminated */
     size_t len;
-    struct json_object *json; /* NULL: the body is none */
-    char etag[API_ETAG_MAX];  /* state of the object; "": none was said */
+    struct json_object *json;  /* NULL: the body is none */
+    char next[API_CURSOR_MAX]; /* of the next page, where the body has no place for it */
+    char etag[API_ETAG_MAX];   /* state of the object; "": none was said */
 };
 void api_reply_done(struct api_reply *r);
 

@@ -210,6 +210,7 @@ int body_put(struct cli *c, struct json_writer *w, const struct flag *f, const c
     case FLAG_DURATION:
         return put_time(c, w, f, key, value);
     case FLAG_TEXT:
+    case FLAG_SINCE:
     case FLAG_FILE:
     case FLAG_ETAG:
     case FLAG_SWITCH:
@@ -329,8 +330,9 @@ int body_query(struct cli *c, const struct args *a, struct strbuf *path)
 {
     for (size_t i = 0; i < a->n_flags; i++) {
         const struct flag *f = a->flags[i].flag;
-        char id[ID_TEXT_MAX];
+        char id[ID_TEXT_MAX], since[CLOCK_TEXT_MAX];
         const char *value = a->flags[i].value;
+        uint64_t seconds;
         if (!f->member)
             continue;
         if (f->type == FLAG_REF) {
@@ -339,6 +341,8 @@ int body_query(struct cli *c, const struct args *a, struct strbuf *path)
                 return rc;
             value = id;
         }
+        if (f->type == FLAG_SINCE && body_duration(value, &seconds))
+            value = clock_text(clock_wall_s() - (int64_t)seconds, since);
         api_query(path, f->member, value);
     }
     return CLI_OK;

@@ -1,6 +1,7 @@
 #include "controller/cli/cell.h"
 #include "common/clock.h"
 #include "controller/cli/names.h"
+#include "controller/cli/nouns.h"
 #include "controller/cli/visible.h"
 #include <inttypes.h>
 #include <math.h>
@@ -167,6 +168,26 @@ static void add_permission(const struct json_at *v, struct strbuf *out)
     cell_span(out, -age);
 }
 
+static void add_actor(const struct json_at *v, struct strbuf *out)
+{
+    const char *name = json_plain_at(v, "name");
+    visible_text(out, name[0] ? name : json_plain_at(v, "kind"));
+}
+
+/* The name that the object has, or had: what is gone stands in the record alone. */
+static void add_object(struct cli *c, const struct json_at *item, const struct json_at *v,
+                       struct strbuf *out)
+{
+    const struct noun *n = nouns_of_type(json_plain_at(v, "type"));
+    const char *id = json_plain_at(v, "id"), *name = json_plain_at(item, "after.name");
+    name = name[0] ? name : json_plain_at(item, "before.name");
+    name = name[0] || !n || n->parent || !id[0] ? name : names_of(c, n, id);
+    visible_text(out, n ? n->name : json_plain_at(v, "type"));
+    if (name[0] || id[0])
+        strbuf_puts(out, " ");
+    visible_text(out, name[0] ? name : id);
+}
+
 static void add_number(enum cell_kind kind, double v, struct strbuf *out)
 {
     if (kind == CELL_RATE)
@@ -237,6 +258,12 @@ void cell_text(struct cli *c, const struct column *col, const struct json_at *it
     case CELL_PERMISSION:
         add_permission(&v, out);
         return;
+    case CELL_ACTOR:
+        add_actor(&v, out);
+        return;
+    case CELL_OBJECT:
+        add_object(c, item, &v, out);
+        return;
     case CELL_TEXT:
     case CELL_STATE:
         break;
@@ -253,9 +280,9 @@ enum cell_colour cell_colour(const struct column *col, const char *text)
         {"expiring", COLOUR_WARN}, {"valid", COLOUR_GOOD},     {"up", COLOUR_GOOD},
         {"applied", COLOUR_GOOD},  {"succeeded", COLOUR_GOOD}, {"degraded", COLOUR_WARN},
         {"pending", COLOUR_WARN},  {"queued", COLOUR_WARN},    {"running", COLOUR_WARN},
-        {"down", COLOUR_BAD},      {"failed", COLOUR_BAD},     {"revoked", COLOUR_BAD},
-        {"expired", COLOUR_BAD},   {"unknown", COLOUR_DIM},    {"disabled", COLOUR_DIM},
-        {"cancelled", COLOUR_DIM},
+        {"down", COLOUR_BAD},      {"failed", COLOUR_BAD},     {"refused", COLOUR_BAD},
+        {"revoked", COLOUR_BAD},   {"expired", COLOUR_BAD},    {"unknown", COLOUR_DIM},
+        {"disabled", COLOUR_DIM},  {"cancelled", COLOUR_DIM},
     };
     /* The worst of several. */
     if (col->kind == CELL_TALLY)

@@ -18,6 +18,7 @@ void help_value(struct strbuf *out, const struct flag *f)
         [FLAG_REF] = "NAME|ID",
         [FLAG_REFS] = "NAME|ID,…",
         [FLAG_TIME] = "TIME|24h",
+        [FLAG_SINCE] = "TIME|24h",
         [FLAG_DURATION] = "SECONDS|24h",
         [FLAG_FILE] = "FILE",
         [FLAG_ETAG] = "ETAG",

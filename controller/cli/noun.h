@@ -22,6 +22,7 @@ enum flag_type {
     FLAG_REF,      /* name or id of an object of `ref` */
     FLAG_REFS,     /* several of them, separated by commas */
     FLAG_TIME,     /* RFC 3339, or from now on: 24h, 7d */
+    FLAG_SINCE,    /* RFC 3339, or so long ago: 24h, 7d; of a query */
     FLAG_DURATION, /* seconds: 90, 30m, 24h, 7d */
     FLAG_FILE,     /* - is standard input */
     FLAG_ETAG,
@@ -91,6 +92,8 @@ enum cell_kind {
     CELL_SIDE,  /* prefixes and groups of one side of a rule */
     /* What a permission of unencrypted traffic lets through, and how long: "PLAINTEXT for 6 d". */
     CELL_PERMISSION,
+    CELL_ACTOR,  /* who did something: a name, or else a kind */
+    CELL_OBJECT, /* what it was done to: "site branch" */
 };
 
 struct column {

@@ -2,13 +2,35 @@
 #include "controller/cli/commands.h"
 #include <string.h>
 
+/* clang-format off */
 const struct noun *const nouns[] = {
-    &noun_site,      &noun_gateway,    &noun_connection, &noun_link,     &noun_separation,
-    &noun_token,     &noun_size,       &noun_ruleset,    &noun_rule,     &noun_address_group,
-    &noun_telemetry, &noun_diag,       &noun_operation,  &noun_revision, &noun_api_key,
-    &noun_plan,      &noun_status,     &noun_watch,      &noun_whoami,   &noun_version,
-    &noun_api,       &noun_completion, &noun_manual,     NULL,
+    &noun_site,
+    &noun_gateway,
+    &noun_connection,
+    &noun_link,
+    &noun_separation,
+    &noun_token,
+    &noun_size,
+    &noun_ruleset,
+    &noun_rule,
+    &noun_address_group,
+    &noun_telemetry,
+    &noun_diag,
+    &noun_operation,
+    &noun_revision,
+    &noun_api_key,
+    &noun_audit,
+    &noun_plan,
+    &noun_status,
+    &noun_watch,
+    &noun_whoami,
+    &noun_version,
+    &noun_api,
+    &noun_completion,
+    &noun_manual,
+    NULL,
 };
+/* clang-format on */
 
 const struct flag nouns_by_site[] = {
     FLAG_OBJECT("site", "site_id", &noun_site, "only those of this site"),
@@ -127,5 +149,15 @@ const struct noun *nouns_of_member(const char *member)
     for (const struct noun *const *n = nouns; *n; n++)
         if ((*n)->path && names_noun(member, (*n)->member ? (*n)->member : (*n)->name))
             return *n;
+    return NULL;
+}
+
+const struct noun *nouns_of_type(const char *type)
+{
+    for (const struct noun *const *n = nouns; *n; n++) {
+        const char *last = (*n)->path ? strrchr((*n)->path, '/') : NULL;
+        if (last && strcmp(last + 1, type) == 0)
+            return *n;
+    }
     return NULL;
 }

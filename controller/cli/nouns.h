@@ -4,9 +4,9 @@
 
 #include "controller/cli/noun.h"
 
-extern const struct noun noun_address_group, noun_api_key, noun_connection, noun_diag, noun_gateway,
-    noun_link, noun_operation, noun_revision, noun_rule, noun_ruleset, noun_separation, noun_site,
-    noun_size, noun_telemetry, noun_token;
+extern const struct noun noun_address_group, noun_api_key, noun_audit, noun_connection, noun_diag,
+    noun_gateway, noun_link, noun_operation, noun_revision, noun_rule, noun_ruleset,
+    noun_separation, noun_site, noun_size, noun_telemetry, noun_token;
 
 /* The filter that most lists have. */
 extern const struct flag nouns_by_site[];
@@ -29,5 +29,8 @@ bool nouns_takes_body(const struct verb *v);
 bool nouns_guards(const struct verb *v);
 /* The noun whose id stands in a member of this name; NULL: none. */
 const struct noun *nouns_of_member(const char *member);
+
+/* The noun of the objects that a path of the API calls `type` ("sites"); NULL: none. */
+const struct noun *nouns_of_type(const char *type);
 
 #endif

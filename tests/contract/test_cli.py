@@ -1,5 +1,6 @@
 """hawserctl against a running controller: what each verb promises, exit codes, and what is printed of hostile answers."""
 import contextlib
+import hashlib
 import http.server
 import json
 import os
@@ -362,6 +363,35 @@ class Life(Running):
         self.ctl("connection", "delete", "vaults", "--yes")
         for site in ("left-vault", "right-vault"):
             self.ctl("site", "delete", site, "--yes")
+
+    def test_4_audit(self):
+        site = self.objects("site", "create", "--name", "watched", "--provider", "onprem", "--role", "spoke")
+        self.ctl("site", "set", "watched", "--region", "here")
+        key = self.ctl("api-key", "create", "--name", "reader", "--role", "viewer").stdout
+        viewer = {**self.env, "HAWSER_TOKEN_FILE": str(self.write("reader", key, 0o600))}
+        self.ctl("site", "delete", "watched", "--yes", env=viewer, code=NOT_ALLOWED)
+        self.ctl("audit", "list", env=viewer, code=NOT_ALLOWED)
+        about = self.objects("audit", "list", "--object", site["id"], "--from", "1h")
+        self.assertEqual([(r["action"], r["outcome"], r["actor"]["name"]) for r in about if r["outcome"] == "done"],
+                         [("sites.patch", "done", "bootstrap"), ("sites.create", "done", "bootstrap")])
+        refused = self.ctl("audit", "list", "--outcome", "refused", "--actor", "reader").stdout.splitlines()
+        self.assertRegex(refused[0], r"^NO +TIME +ACTOR +ROLE +ACTION +OBJECT +OUTCOME$")
+        self.assertRegex(refused[1], r"^[0-9]+ +20\S+Z +reader +viewer +\S+ +\S.* refused$")
+        self.assertRegex(self.ctl("audit", "list", "--type", "sites", "--order", "oldest").stdout, r"(?m) sites\.create +site watched +done$")
+        self.assertEqual(len(self.objects("audit", "list", "--limit", 2)), 2)
+        self.ctl("audit", "list", "--limit", 0, code=USAGE)
+        self.ctl("audit", "list", "--from", "yesterday", code=USAGE)
+        exported = self.ctl("audit", "export").stdout
+        records = [json.loads(line) for line in exported.splitlines()]
+        self.assertEqual([r["sequence"] for r in records], list(range(1, len(records) + 1)))
+        self.assertGreater(len(records), 4)
+        for line, record in zip(exported.splitlines(), records):
+            text = line.replace(f',"hash":"{record["hash"]}"', "")
+            self.assertEqual(hashlib.sha256(text.encode()).hexdigest(), record["hash"])
+        self.assertEqual([r["previous_hash"] for r in records[1:]], [r["hash"] for r in records[:-1]])
+        self.assertNotIn(key.strip(), exported)
+        self.ctl("api-key", "delete", "reader", "--yes")
+        self.ctl("site", "delete", "watched", "--yes")
 
     def test_4_a_change_in_between(self):
         self.ctl("site", "create", "--name", "shared", "--provider", "onprem", "--role", "spoke")
