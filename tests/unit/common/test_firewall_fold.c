@@ -229,6 +229,56 @@ static void folded_is_first_match(void)
     CU_ASSERT(none > 0 && met[0] > 0 && met[RULES / 2] > 0);
 }
 
+/* Hundreds of single hosts and ports, so that whole runs of boxes are passed by, and now and then a
+ * rule over many of them. */
+static void narrow_ruleset(struct firewall *f, size_t rules)
+{
+    *f = (struct firewall){.present = true, .n_rules = rules};
+    f->rules = calloc(rules, sizeof *f->rules);
+    for (size_t i = 0; f->rules && i < rules; i++) {
+        struct firewall_rule *r = &f->rules[i];
+        struct ipaddr from = some_address(4), to = some_address(4);
+        bool wide = i % 100 == 99;
+        r->protocol = FIREWALL_TCP;
+        r->source.prefixes = calloc(1, sizeof *r->source.prefixes);
+        r->destination.prefixes = calloc(1, sizeof *r->destination.prefixes);
+        if (!r->source.prefixes || !r->destination.prefixes)
+            continue;
+        r->source.prefixes[0] = prefix_of_host(&from);
+        r->source.n_prefixes = 1;
+        r->destination.prefixes[0] = prefix_of_host(&to);
+        r->destination.n_prefixes = !wide;
+        r->n_destination_ports = !wide;
+        r->destination_ports[0].first = r->destination_ports[0].last = (uint16_t)below(12);
+    }
+}
+
+static void runs_are_passed_by(void)
+{
+    unsigned wrong = 0, worst = 0, met = 0;
+    for (unsigned round = 0; round < 10; round++) {
+        struct firewall f;
+        struct firewall_fold fold;
+        narrow_ruleset(&f, 600);
+        CU_ASSERT_EQUAL_FATAL(firewall_fold(&f, &fold, &e), 0);
+        CU_ASSERT(fold.spaces[0].n_boxes > (size_t)4 * FOLD_HULL);
+        for (unsigned i = 0; i < 2 * PACKETS; i++) {
+            struct packet p = {.from = some_address(4),
+                               .to = some_address(4),
+                               .protocol = FIREWALL_TCP,
+                               .to_port = (uint16_t)below(12)};
+            int want = first_match(&f, &p);
+            wrong += want != look_up(&fold, &p, &worst);
+            met += want >= 0;
+        }
+        firewall_fold_done(&fold);
+        firewall_done(&f);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(worst, 1);
+    CU_ASSERT(met > 0);
+}
+
 /* Rules said to be met have a box that is theirs alone. */
 static void covered_rules_have_no_boxes(void)
 {
@@ -344,6 +394,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         {"folded is first match", folded_is_first_match},
+        {"runs are passed by", runs_are_passed_by},
         {"covered rules have no boxes", covered_rules_have_no_boxes},
         {"fates", fates},
         {"many rules stay few layers", many_rules_stay_few_layers},
