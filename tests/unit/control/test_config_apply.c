@@ -296,13 +296,16 @@ static bool dumped_twice(void)
     return dp.count[DP_DUMP] >= 2;
 }
 
+/* Link-local ones come by themselves, whenever the kernel is done looking for duplicates. */
+#define ALL_ROUTES "ip route show table all | grep -v 'fe80::' | md5sum"
+
 /* The agent ends and comes back: it asks what there is, finds it right, touches nothing. */
 static void test_agent_restart(void)
 {
     struct sample s = {.remote_prefixes = 3, .links = 2};
     agent_down();
     char before[1024], link[256];
-    (void)snprintf(before, sizeof before, "%s", netns_line("ip route show table all | md5sum"));
+    (void)snprintf(before, sizeof before, "%s", netns_line(ALL_ROUTES));
     (void)snprintf(link, sizeof link, "%s", netns_line("ip -o -d link show hawser0 | cut -c1-200"));
     forget_counts();
     agent_up();
@@ -313,7 +316,7 @@ static void test_agent_restart(void)
     CU_ASSERT_EQUAL(dp.count[DP_ATTACH_TUN] + dp.count[DP_ATTACH_UDP] + dp.count[DP_LINK_SET] +
                         dp.count[DP_NODE_SET] + dp.count[DP_LINK_REMOVE],
                     0);
-    CU_ASSERT_STRING_EQUAL(netns_line("ip route show table all | md5sum"), before);
+    CU_ASSERT_STRING_EQUAL(netns_line(ALL_ROUTES), before);
     CU_ASSERT_STRING_EQUAL(netns_line("ip -o -d link show hawser0 | cut -c1-200"), link);
 }
 
