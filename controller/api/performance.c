@@ -5,6 +5,7 @@
 #include "controller/store/site.h"
 #include "controller/telemetry/status.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,44 +35,86 @@ static unsigned underlay_mtu(const struct store_gateway *g)
     return smallest ? smallest : MTU_USUAL;
 }
 
-/* A size belongs to the provider of the gateway's site. */
-static int find_figure(struct db *db, const struct store_gateway *g, struct performance *out,
-                       struct err *e)
+static int read_figures(struct db *db, const char *provider, const char *name,
+                        struct store_figure **figures, size_t *n, struct err *e)
 {
-    struct store_site site;
     const struct store_page one = {.limit = 1};
     struct store_size *size = NULL;
+    size_t n_sizes = 0;
+    int rc = store_size_list(db, &one, provider, name, &size, &n_sizes, e);
+    if (!rc && n_sizes)
+        rc = store_figure_list(db, &size->id, figures, n, e);
+    free(size);
+    return rc;
+}
+
+static void compare(const struct store_gateway *g, const struct store_telemetry *t, int64_t now_s,
+                    const struct store_figure *figures, size_t n, struct performance *out)
+{
+    const struct store_figure *f = figure_choose(figures, n, underlay_mtu(g), true);
+    if (!f)
+        return;
+    out->known = true;
+    out->figure = *f;
+    if (t && t->observed_at && !status_is_stale(t->observed_at, t->interval_seconds, now_s))
+        out->live_bps =
+            t->goodput_tx_bps > t->goodput_rx_bps ? t->goodput_tx_bps : t->goodput_rx_bps;
+    out->ratio = out->live_bps / out->figure.throughput_bps;
+}
+
+/* A size belongs to the provider of the gateway's site. */
+int performance_of(struct db *db, const struct store_gateway *g, const struct store_telemetry *t,
+                   struct performance *out, struct err *e)
+{
+    struct store_site site;
     struct store_figure *figures = NULL;
-    size_t n_sizes = 0, n = 0;
+    size_t n = 0;
+    *out = (struct performance){.live_bps = NAN, .ratio = NAN};
+    if (!g->size[0])
+        return 0;
     int rc = store_site_get(db, &g->site_id, &site, e);
     if (!rc)
-        rc = store_size_list(db, &one, site.provider, g->size, &size, &n_sizes, e);
-    if (!rc && n_sizes)
-        rc = store_figure_list(db, &size->id, &figures, &n, e);
-    const struct store_figure *f = rc ? NULL : figure_choose(figures, n, underlay_mtu(g), true);
-    if (f) {
-        out->known = true;
-        out->figure = *f;
-    }
-    free(size);
+        rc = read_figures(db, site.provider, g->size, &figures, &n, e);
+    if (!rc)
+        compare(g, t, store_now(db), figures, n, out);
     free(figures);
     return rc;
 }
 
-int performance_of(struct db *db, const struct store_gateway *g, const struct store_telemetry *t,
-                   struct performance *out, struct err *e)
+int performance_among(struct db *db, struct performance_memo *memo, const char *provider,
+                      const struct store_gateway *g, const struct store_telemetry *t,
+                      struct performance *out, struct err *e)
 {
     *out = (struct performance){.live_bps = NAN, .ratio = NAN};
     if (!g->size[0])
         return 0;
-    int rc = find_figure(db, g, out, e);
-    if (rc || !out->known)
-        return rc;
-    if (t && t->observed_at && !status_is_stale(t->observed_at, t->interval_seconds, store_now(db)))
-        out->live_bps =
-            t->goodput_tx_bps > t->goodput_rx_bps ? t->goodput_tx_bps : t->goodput_rx_bps;
-    out->ratio = out->live_bps / out->figure.throughput_bps;
+    struct performance_size *s = memo->sizes;
+    while (s && (strcmp(s->provider, provider) != 0 || strcmp(s->size, g->size) != 0))
+        s = s->next;
+    if (!s) {
+        s = calloc(1, sizeof *s);
+        if (!s)
+            return err_set(e, HW_ENOMEM, "out of memory");
+        s->next = memo->sizes;
+        memo->sizes = s;
+        (void)snprintf(s->provider, sizeof s->provider, "%s", provider);
+        (void)snprintf(s->size, sizeof s->size, "%s", g->size);
+        int rc = read_figures(db, provider, g->size, &s->figures, &s->n, e);
+        if (rc)
+            return rc;
+    }
+    compare(g, t, store_now(db), s->figures, s->n, out);
     return 0;
+}
+
+void performance_memo_done(struct performance_memo *memo)
+{
+    while (memo->sizes) {
+        struct performance_size *s = memo->sizes;
+        memo->sizes = s->next;
+        free(s->figures);
+        free(s);
+    }
 }
 
 void performance_put(struct json_writer *w, const struct performance *p)

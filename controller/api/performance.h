@@ -17,6 +17,22 @@ struct performance {
 /* `t`: the gateway's last report, NULL or never observed: none. */
 int performance_of(struct db *db, const struct store_gateway *g, const struct store_telemetry *t,
                    struct performance *out, struct err *e);
+
+/* Figures of the sizes met so far, where many gateways are looked at. Zeroed at first. */
+struct performance_memo {
+    struct performance_size {
+        struct performance_size *next;
+        char provider[SIZE_PROVIDER_MAX], size[sizeof((struct store_gateway *)0)->size];
+        struct store_figure *figures;
+        size_t n;
+    } * sizes;
+};
+/* `provider`: of the gateway's site. */
+int performance_among(struct db *db, struct performance_memo *memo, const char *provider,
+                      const struct store_gateway *g, const struct store_telemetry *t,
+                      struct performance *out, struct err *e);
+void performance_memo_done(struct performance_memo *memo);
+
 /* The member "performance". */
 void performance_put(struct json_writer *w, const struct performance *p);
 

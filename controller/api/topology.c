@@ -10,6 +10,7 @@
 #include "controller/store/telemetry.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct seen {
     struct status status;
@@ -38,31 +39,96 @@ static void picture_done(struct picture *p)
 
 /* ---- read ---- */
 
-static int see_gateway(struct app *app, struct db *db, const struct store_gateway *g,
-                       struct seen *out, struct err *e)
+/* What agents reported last, of all at once: a console asks for the picture every few seconds. */
+struct reports {
+    struct store_telemetry *gateways; /* by gateway_id */
+    struct store_link_status *ends;   /* by link_id */
+    size_t n_gateways, n_ends;
+    struct performance_memo sizes;
+};
+
+static void reports_done(struct reports *r)
 {
-    struct store_telemetry t;
+    store_telemetry_free(r->gateways, r->n_gateways);
+    free(r->ends);
+    performance_memo_done(&r->sizes);
+}
+
+static int cmp_gateway(const void *id, const void *row)
+{
+    return memcmp(id, &((const struct store_telemetry *)row)->gateway_id, sizeof(struct hw_id));
+}
+
+static int cmp_link(const void *id, const void *row)
+{
+    return memcmp(id, &((const struct store_link_status *)row)->link_id, sizeof(struct hw_id));
+}
+
+static const char *provider_of(const struct picture *p, const struct hw_id *site)
+{
+    for (size_t i = 0; i < p->n_sites; i++)
+        if (id_equal(&p->sites[i].id, site))
+            return p->sites[i].provider;
+    return "";
+}
+
+static int see_gateway(struct app *app, struct db *db, const struct picture *p, struct reports *r,
+                       const struct store_gateway *g, struct seen *out, struct err *e)
+{
     struct performance performance;
+    const struct store_telemetry *t = r->n_gateways ? bsearch(&g->id, r->gateways, r->n_gateways,
+                                                              sizeof *r->gateways, cmp_gateway)
+                                                    : NULL;
     *out = (struct seen){.tx_bps = NAN, .rx_bps = NAN, .busy = NAN, .published_ratio = NAN};
-    int rc = status_of_gateway(db, app->watch, g, store_now(db), &out->status, e);
-    if (!rc)
-        rc = store_telemetry_last(db, &g->id, &t, e);
-    if (rc)
-        return rc == HW_ENOTFOUND ? 0 : rc;
-    if (!status_is_stale(t.observed_at, t.interval_seconds, store_now(db))) {
-        out->tx_bps = t.goodput_tx_bps;
-        out->rx_bps = t.goodput_rx_bps;
-        out->busy = t.busy_ratio;
+    status_judge_gateway(app->watch, g, t, store_now(db), &out->status);
+    if (!t)
+        return 0;
+    if (!status_is_stale(t->observed_at, t->interval_seconds, store_now(db))) {
+        out->tx_bps = t->goodput_tx_bps;
+        out->rx_bps = t->goodput_rx_bps;
+        out->busy = t->busy_ratio;
     }
-    rc = performance_of(db, g, &t, &performance, e);
+    int rc = performance_among(db, &r->sizes, provider_of(p, &g->site_id), g, t, &performance, e);
     if (!rc)
         out->published_ratio = performance.ratio;
-    store_telemetry_done(&t);
+    return rc;
+}
+
+static void see_link(struct db *db, const struct picture *p, const struct reports *r,
+                     const struct store_link *l, struct status *out)
+{
+    const struct store_link_status *ends =
+        r->n_ends ? bsearch(&l->id, r->ends, r->n_ends, sizeof *r->ends, cmp_link) : NULL;
+    const struct store_link_status *last = r->ends + r->n_ends;
+    bool enabled = true;
+    size_t n = ends ? 1 : 0;
+    if (ends && ends > r->ends && id_equal(&ends[-1].link_id, &l->id)) {
+        ends--;
+        n = 2;
+    } else if (ends && ends + 1 < last && id_equal(&ends[1].link_id, &l->id)) {
+        n = 2;
+    }
+    for (size_t i = 0; i < p->n_connections; i++)
+        if (id_equal(&p->connections[i].id, &l->connection_id))
+            enabled = p->connections[i].enabled;
+    status_judge_link(l, enabled, ends, n, store_now(db), out);
+}
+
+static int see_all(struct app *app, struct db *db, struct picture *p, struct reports *r,
+                   struct err *e)
+{
+    int rc = store_telemetry_all(db, &r->gateways, &r->n_gateways, e);
+    rc = rc ? rc : store_link_status_all(db, &r->ends, &r->n_ends, e);
+    for (size_t i = 0; !rc && i < p->n_gateways; i++)
+        rc = see_gateway(app, db, p, r, &p->gateways[i], &p->seen[i], e);
+    for (size_t i = 0; !rc && i < p->n_links; i++)
+        see_link(db, p, r, &p->links[i], &p->status[i]);
     return rc;
 }
 
 static int read_picture(struct app *app, struct db *db, struct picture *p, struct err *e)
 {
+    struct reports reports = {.n_gateways = 0};
     int rc = store_site_all(db, &p->sites, &p->n_sites, e);
     rc = rc ? rc : store_gateway_all(db, &p->gateways, &p->n_gateways, e);
     rc = rc ? rc : store_connection_all(db, &p->connections, &p->n_connections, e);
@@ -73,10 +139,8 @@ static int read_picture(struct app *app, struct db *db, struct picture *p, struc
     p->status = calloc(p->n_links + 1, sizeof *p->status);
     if (!p->seen || !p->status)
         return err_set(e, HW_ENOMEM, "out of memory");
-    for (size_t i = 0; !rc && i < p->n_gateways; i++)
-        rc = see_gateway(app, db, &p->gateways[i], &p->seen[i], e);
-    for (size_t i = 0; !rc && i < p->n_links; i++)
-        rc = status_of_link(db, &p->links[i], store_now(db), &p->status[i], e);
+    rc = see_all(app, db, p, &reports, e);
+    reports_done(&reports);
     return rc;
 }
 

@@ -43,6 +43,9 @@ struct store_link_status {
 int store_telemetry_put(struct db *db, const struct store_telemetry *t, struct err *e);
 int store_telemetry_last(struct db *db, const struct hw_id *gateway_id, struct store_telemetry *out,
                          struct err *e);
+/* Of all gateways that ever reported, by their ids. */
+int store_telemetry_all(struct db *db, struct store_telemetry **out, size_t *n, struct err *e);
+void store_telemetry_free(struct store_telemetry *rows, size_t n);
 /* *json is malloc'ed. */
 int store_telemetry_report(struct db *db, const struct hw_id *gateway_id, char **json,
                            struct err *e);
@@ -54,5 +57,7 @@ int store_link_status_put(struct db *db, const struct store_link_status *s, stru
 /* Up to two rows, one an end. */
 int store_link_status_get(struct db *db, const struct hw_id *link_id,
                           struct store_link_status out[2], size_t *n, struct err *e);
+/* Of all links, by their ids; free() the array. */
+int store_link_status_all(struct db *db, struct store_link_status **out, size_t *n, struct err *e);
 
 #endif

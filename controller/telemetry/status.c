@@ -84,36 +84,35 @@ static void judge_gateway(const struct store_telemetry *t, bool cloned, bool res
         say(s, STATUS_UP, "no links");
 }
 
+void status_judge_gateway(struct gateway_watch *watch, const struct store_gateway *g,
+                          const struct store_telemetry *t, int64_t now_s, struct status *out)
+{
+    *out = (struct status){0};
+    if (g->state != GATEWAY_ENROLLED) {
+        say(out, g->state == GATEWAY_REVOKED ? STATUS_DOWN : STATUS_UNKNOWN, "%s",
+            g->state == GATEWAY_REVOKED ? "revoked" : "not enrolled yet");
+        seen_by(out, "controller", now_s);
+    } else if (!t) {
+        say(out, STATUS_UNKNOWN, "enrolled, but it has not reported yet");
+    } else if (status_is_stale(t->observed_at, t->interval_seconds, now_s)) {
+        say_stale(out, t->observed_at, now_s);
+    } else {
+        uint64_t now = clock_mono_ns();
+        judge_gateway(t, gateway_watch_cloned(watch, &g->id, now),
+                      gateway_watch_restless(watch, &g->id, now), out);
+        seen_by(out, g->name, t->observed_at);
+    }
+}
+
 int status_of_gateway(struct db *db, struct gateway_watch *watch, const struct store_gateway *g,
                       int64_t now_s, struct status *out, struct err *e)
 {
-    struct status s = {0};
-    if (g->state != GATEWAY_ENROLLED) {
-        say(&s, g->state == GATEWAY_REVOKED ? STATUS_DOWN : STATUS_UNKNOWN, "%s",
-            g->state == GATEWAY_REVOKED ? "revoked" : "not enrolled yet");
-        seen_by(&s, "controller", now_s);
-        *out = s;
-        return 0;
-    }
-    struct store_telemetry t;
+    struct store_telemetry t = {0};
     int rc = store_telemetry_last(db, &g->id, &t, e);
-    if (rc == HW_ENOTFOUND) {
-        say(&s, STATUS_UNKNOWN, "enrolled, but it has not reported yet");
-        *out = s;
-        return 0;
-    }
-    if (rc)
+    if (rc && rc != HW_ENOTFOUND)
         return rc;
-    if (status_is_stale(t.observed_at, t.interval_seconds, now_s)) {
-        say_stale(&s, t.observed_at, now_s);
-    } else {
-        uint64_t now = clock_mono_ns();
-        judge_gateway(&t, gateway_watch_cloned(watch, &g->id, now),
-                      gateway_watch_restless(watch, &g->id, now), &s);
-        seen_by(&s, g->name, t.observed_at);
-    }
+    status_judge_gateway(watch, g, rc ? NULL : &t, now_s, out);
     store_telemetry_done(&t);
-    *out = s;
     return 0;
 }
 
@@ -134,27 +133,20 @@ static enum status_state state_of(const char *reported)
 }
 
 /* The ends' reports that are fresh, end a first; *newest is the time of the last one of any age. */
-static int fresh_views(struct db *db, const struct store_link *l, int64_t now_s, struct view out[2],
-                       size_t *n, int64_t *newest, struct err *e)
+static size_t fresh_views(const struct store_link *l, const struct store_link_status *rows,
+                          size_t n_rows, int64_t now_s, struct view out[2], int64_t *newest)
 {
-    struct store_link_status rows[2];
-    size_t n_rows = 0;
-    *n = 0;
+    bool turned = n_rows == 2 && id_equal(&rows[0].gateway_id, &l->gateway_b_id);
+    size_t n = 0;
     *newest = 0;
-    int rc = store_link_status_get(db, &l->id, rows, &n_rows, e);
-    if (!rc && n_rows == 2 && id_equal(&rows[0].gateway_id, &l->gateway_b_id)) {
-        struct store_link_status b = rows[0];
-        rows[0] = rows[1];
-        rows[1] = b;
-    }
-    for (size_t i = 0; !rc && i < n_rows; i++) {
-        const struct store_link_status *row = &rows[i];
+    for (size_t i = 0; i < n_rows; i++) {
+        const struct store_link_status *row = &rows[turned ? 1 - i : i];
         if (row->observed_at > *newest)
             *newest = row->observed_at;
         if (!status_is_stale(row->observed_at, row->interval_seconds, now_s))
-            out[(*n)++] = (struct view){.row = *row, .state = state_of(row->state)};
+            out[n++] = (struct view){.row = *row, .state = state_of(row->state)};
     }
-    return rc;
+    return n;
 }
 
 /* The worse end decides: a link that carries only one way is not up. */
@@ -214,56 +206,51 @@ static void measure_link(const struct store_link *l, const struct view *v, size_
 }
 
 /* True when the controller knows the answer without asking the ends. */
-static int judge_intent(struct db *db, const struct store_link *l, struct status *s, bool *known,
-                        struct err *e)
+static bool judge_intent(const struct store_link *l, bool connection_enabled, struct status *s)
 {
-    bool enabled = l->enabled;
-    if (!id_is_zero(&l->connection_id)) {
-        struct store_connection c;
-        int rc = store_connection_get(db, &l->connection_id, &c, e);
-        if (rc)
-            return rc;
-        enabled = enabled && c.enabled;
-    }
-    *known = true;
-    if (!enabled)
+    if (!l->enabled || !connection_enabled)
         say(s, STATUS_DISABLED, "%s", l->enabled ? "the connection is disabled" : "disabled");
     else if (l->refusal[0])
         say(s, STATUS_DOWN, "%s", l->refusal);
     else if (l->address_a.family == 0)
         say(s, STATUS_UNKNOWN, "a gateway of it is not enrolled yet");
     else
-        *known = false;
-    return 0;
+        return false;
+    return true;
+}
+
+void status_judge_link(const struct store_link *l, bool connection_enabled,
+                       const struct store_link_status *ends, size_t n_ends, int64_t now_s,
+                       struct status *out)
+{
+    struct view views[2];
+    int64_t newest;
+    *out = (struct status){.tunnels_total = l->tunnels};
+    if (judge_intent(l, connection_enabled, out)) {
+        seen_by(out, "controller", now_s);
+        return;
+    }
+    size_t n = fresh_views(l, ends, n_ends, now_s, views, &newest);
+    if (n) {
+        judge_link(views, n, out);
+        measure_link(l, views, n, out);
+    } else if (newest) {
+        say_stale(out, newest, now_s);
+    } else {
+        say(out, STATUS_UNKNOWN, "neither end has reported yet");
+    }
 }
 
 int status_of_link(struct db *db, const struct store_link *l, int64_t now_s, struct status *out,
                    struct err *e)
 {
-    struct status s = {.tunnels_total = l->tunnels};
-    bool known;
-    int rc = judge_intent(db, l, &s, &known, e);
-    if (rc)
-        return rc;
-    if (known) {
-        seen_by(&s, "controller", now_s);
-        *out = s;
-        return 0;
-    }
-    struct view views[2];
-    size_t n;
-    int64_t newest;
-    rc = fresh_views(db, l, now_s, views, &n, &newest, e);
-    if (rc)
-        return rc;
-    if (n) {
-        judge_link(views, n, &s);
-        measure_link(l, views, n, &s);
-    } else if (newest) {
-        say_stale(&s, newest, now_s);
-    } else {
-        say(&s, STATUS_UNKNOWN, "neither end has reported yet");
-    }
-    *out = s;
-    return 0;
+    struct store_connection c = {.enabled = true};
+    struct store_link_status ends[2];
+    size_t n = 0;
+    int rc = id_is_zero(&l->connection_id) ? 0 : store_connection_get(db, &l->connection_id, &c, e);
+    if (!rc)
+        rc = store_link_status_get(db, &l->id, ends, &n, e);
+    if (!rc)
+        status_judge_link(l, c.enabled, ends, n, now_s, out);
+    return rc;
 }

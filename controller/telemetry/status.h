@@ -13,6 +13,8 @@
 enum status_state { STATUS_UNKNOWN, STATUS_UP, STATUS_DEGRADED, STATUS_DOWN, STATUS_DISABLED };
 
 struct gateway_watch;
+struct store_link_status;
+struct store_telemetry;
 
 struct status {
     enum status_state state;
@@ -33,6 +35,14 @@ status_state_name(enum status_state s); /* "unknown" "up" "degraded" "down" "dis
 
 /* Is a report that came in at observed_at too old to say anything? */
 bool status_is_stale(int64_t observed_at, double interval_seconds, int64_t now_s);
+
+/* By what was read of many at once. `t`: the gateway's last report, NULL: none. `ends`: up to two.
+ */
+void status_judge_gateway(struct gateway_watch *watch, const struct store_gateway *g,
+                          const struct store_telemetry *t, int64_t now_s, struct status *out);
+void status_judge_link(const struct store_link *l, bool connection_enabled,
+                       const struct store_link_status *ends, size_t n_ends, int64_t now_s,
+                       struct status *out);
 
 int status_of_gateway(struct db *db, struct gateway_watch *watch, const struct store_gateway *g,
                       int64_t now_s, struct status *out, struct err *e);

@@ -100,6 +100,7 @@ class Files(Base):
         tag = self.get("/").headers["ETag"]
         reply = self.get("/gateways", If_None_Match=f'"other", {tag}')
         self.assertEqual((reply.status, reply.body), (304, b""))
+        self.assertEqual(self.get("/gateways", If_None_Match="*").status, 304)
         self.assertEqual(self.get("/", If_None_Match='"other"').status, 200)
 
     def test_without_files_all_the_rest_works(self):
