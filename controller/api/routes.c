@@ -35,7 +35,7 @@ const struct http_route routes[] = {
     RESOURCE("/connections", connections),
     {HTTP_PEOPLE, HTTP_GET,    V1 "/connections/{id}/encryption-policy", ROLE_VIEWER,   encryption_policy_get,    0, NULL},
     {HTTP_PEOPLE, HTTP_PUT,    V1 "/connections/{id}/encryption-policy", ROLE_ADMIN,    encryption_policy_put,    BODY, NULL},
-    {HTTP_PEOPLE, HTTP_DELETE, V1 "/connections/{id}/encryption-policy", ROLE_OPERATOR, encryption_policy_delete, SMALL, NULL},
+    {HTTP_PEOPLE, HTTP_DELETE, V1 "/connections/{id}/encryption-policy", ROLE_OPERATOR, encryption_policy_delete, 0, NULL},
 
     RESOURCE("/rulesets", rulesets),
     {HTTP_PEOPLE, HTTP_GET,    V1 "/rulesets/{id}/rules",        ROLE_VIEWER,   rules_list,              0, NULL},

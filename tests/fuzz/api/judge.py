@@ -38,8 +38,8 @@ class Judge:
         if error:
             raise Fault(f"not as documented at {'/'.join(map(str, error.absolute_path))}: {error.message[:300]}")
 
-    def problem(self, answer):
-        self.validate(PROBLEM, answer.json)
+    def problem(self, answer, schema=PROBLEM):
+        self.validate(schema, answer.json)
         if answer.json["status"] != answer.status or answer.json["request_id"] != answer.headers["X-Request-Id"]:
             raise Fault("the problem tells another status or request id than the head")
 
@@ -74,7 +74,8 @@ class Judge:
         if answer.status >= 400 and path != "/readyz":
             if answer.kind != "application/problem+json":
                 raise Fault("no problem+json")
-            self.problem(answer)
+            content = self.document.resolve(documented)["content"] if documented else {answer.kind: {"schema": PROBLEM}}
+            self.problem(answer, content[answer.kind]["schema"])
             return
         self.judge_content(self.document.resolve(documented).get("content"), answer)
 
