@@ -673,6 +673,17 @@ class Terminal(Running):
         self.assertNotIn("\x1b", self.on_terminal("gateway", "list", env={"NO_COLOR": "1"})[0])
         self.assertNotIn("\x1b", self.ctl("gateway", "list").stdout)
 
+    def test_2_a_permission_is_red(self):
+        for name, role in (("near", "spoke"), ("far", "transit")):
+            self.ctl("site", "create", "--name", name, "--provider", "onprem", "--role", role, "--trusted-underlay")
+        self.ctl("connection", "create", "--name", "own-fibre", "--site-a", "near", "--site-b", "far", "--path-resiliency")
+        self.ctl("connection", "permit", "own-fibre", "--suite", "none", "--reason", "it is our own fibre", "--ends-at", "6d", "--yes")
+        self.assertIn("\x1b[31mPLAINTEXT\x1b[0m   connection own-fibre", self.on_terminal("status")[0])
+        seen, code = self.on_terminal("watch", keys=[("own-fibre for", b"q")])
+        self.assertEqual((code, "\x1b[31mPLAINTEXT" in seen), (OK, True), seen)
+        self.assertIn("\x1b[31mPLAINTEXT for", self.on_terminal("connection", "list")[0])
+        self.ctl("connection", "delete", "own-fibre", "--yes")
+
     def test_3_watch_ends_by_q_and_gives_the_screen_back(self):
         seen, code = self.on_terminal("watch", "--interval", "1", keys=[("gw-1", b"q")])
         self.assertEqual(code, OK, seen)
