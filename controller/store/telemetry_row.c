@@ -45,6 +45,25 @@ int store_telemetry_row_each(struct db *db, const struct hw_id *gateway, unsigne
     return rc;
 }
 
+int store_telemetry_row_times(struct db *db, const struct hw_id *gateway, unsigned step,
+                              int64_t from, int64_t to,
+                              int (*fn)(void *arg, int64_t at, struct err *e), void *arg,
+                              struct err *e)
+{
+    struct stmt q = stmt_get(db, "SELECT at FROM telemetry_rows WHERE gateway_id = ?"
+                                 " AND step = ? AND at >= ? AND at < ? ORDER BY at");
+    stmt_id(&q, gateway);
+    stmt_int(&q, step);
+    stmt_int(&q, from);
+    stmt_int(&q, to);
+    int rc;
+    while ((rc = stmt_row(&q, e)) == 1)
+        if ((rc = fn(arg, col_int(&q), e)))
+            break;
+    stmt_end(&q);
+    return rc;
+}
+
 int store_telemetry_row_newest(struct db *db, const struct hw_id *gateway,
                                store_telemetry_row_fn fn, void *arg, struct err *e)
 {

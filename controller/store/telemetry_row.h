@@ -23,6 +23,11 @@ typedef int (*store_telemetry_row_fn)(void *arg, const struct store_telemetry_ro
 int store_telemetry_row_each(struct db *db, const struct hw_id *gateway, unsigned step,
                              int64_t from, int64_t to, store_telemetry_row_fn fn, void *arg,
                              struct err *e);
+/* Only when they were: the index alone is read. */
+int store_telemetry_row_times(struct db *db, const struct hw_id *gateway, unsigned step,
+                              int64_t from, int64_t to,
+                              int (*fn)(void *arg, int64_t at, struct err *e), void *arg,
+                              struct err *e);
 /* The newest report's row, of any age; fn isn't called when there is none. */
 int store_telemetry_row_newest(struct db *db, const struct hw_id *gateway,
                                store_telemetry_row_fn fn, void *arg, struct err *e);

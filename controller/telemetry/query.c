@@ -62,10 +62,12 @@ struct collect {
     size_t cap;
 };
 
-static int collect_time(void *arg, const struct store_telemetry_row *row, struct err *e)
+/* Several observers report at the same seconds: what the answer has is counted once they are
+ * joined, here only what must be held for that. */
+static int collect_time(void *arg, int64_t at, struct err *e)
 {
     struct collect *c = arg;
-    if (c->q->n_times * c->q->n_series > QUERY_VALUES_MAX)
+    if (c->q->n_times > QUERY_VALUES_MAX)
         return too_many(e);
     if (c->q->n_times == c->cap) {
         size_t cap = c->cap ? 2 * c->cap : 256;
@@ -75,7 +77,7 @@ static int collect_time(void *arg, const struct store_telemetry_row *row, struct
         c->q->times = more;
         c->cap = cap;
     }
-    c->q->times[c->q->n_times++] = row->at;
+    c->q->times[c->q->n_times++] = at;
     return 0;
 }
 
@@ -95,8 +97,8 @@ static int raw_times(struct db *db, struct query *q, struct err *e)
         for (size_t k = 0; k < i; k++)
             seen = seen || id_equal(&q->series[k].observer, &q->series[i].observer);
         if (!seen)
-            rc = store_telemetry_row_each(db, &q->series[i].observer, 0, q->from, q->to,
-                                          collect_time, &c, e);
+            rc = store_telemetry_row_times(db, &q->series[i].observer, 0, q->from, q->to,
+                                           collect_time, &c, e);
     }
     if (rc || q->n_times == 0)
         return rc;
@@ -108,8 +110,9 @@ static int raw_times(struct db *db, struct query *q, struct err *e)
     q->n_times = n;
     for (size_t i = 1; !rc && i < n; i++)
         if (q->times[i] - q->times[i - 1] > GAP_S)
-            rc = collect_time(&c, &(struct store_telemetry_row){.at = q->times[i - 1] + REPORT_S},
-                              e);
+            rc = collect_time(&c, q->times[i - 1] + REPORT_S, e);
+    if (!rc && q->n_times * q->n_series > QUERY_VALUES_MAX)
+        rc = too_many(e);
     if (!rc)
         qsort(q->times, q->n_times, sizeof *q->times, by_time);
     return rc;
