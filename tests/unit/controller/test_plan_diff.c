@@ -1,3 +1,4 @@
+#include "common/esp_suite.h"
 #include "controller/planner/plan_diff.h"
 #include "tests/unit/controller/fleet_fixture.h"
 #include "tests/unit/suite.h"
@@ -48,6 +49,20 @@ static void disabled(struct fixture *f)
     f->connections[0].enabled = false;
 }
 
+static void other_order_of_suites(struct fixture *f)
+{
+    f->connections[0].suite_order[0] = ESP_SUITE_AES_128_GCM;
+    f->connections[0].suite_order[1] = ESP_SUITE_AES_256_GCM;
+    f->connections[0].n_suites = 2;
+}
+
+/* No engine has the suite, so no key changes. */
+static void permitted(struct fixture *f)
+{
+    f->connections[0].permission =
+        (struct config_permission){.id = {{1}}, .suite = ESP_SUITE_NONE, .until = 1800000000};
+}
+
 static void test_changes(void)
 {
     static const struct {
@@ -58,7 +73,8 @@ static void test_changes(void)
     } cases[] = {
         {stay, 0, 0, 0, 0, 0, 0},           {other_ports, 2, 0, 0, 16, 0, 0},
         {without_t2, 2, 0, 16, 0, 0.5, .5}, {more_tunnels, 2, 4, 0, 16, 0, 0},
-        {disabled, 2, 0, 16, 0, 0, 0},
+        {disabled, 2, 0, 16, 0, 0, 0},      {other_order_of_suites, 2, 0, 0, 16, 0, 0},
+        {permitted, 0, 0, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture *f = fleet(), *g = fleet();
