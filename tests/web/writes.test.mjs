@@ -52,6 +52,10 @@ test('one time range for all charts goes from page to page; a link is drawn from
   assert.deepEqual(new Set(asked.map((q) => q.get('observer_id'))), new Set([link.gateway_a_id, link.gateway_b_id]))
   assert.equal(asked.at(-1).get('range'), '5m')
   assert.deepEqual(await barriers(page), [])
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  await page.getByLabel('Tunnels', { exact: true }).fill('3')
+  await page.getByText(/→ 3 tunnels/).waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
 
   await page.getByRole('link', { name: 'Dashboard' }).click()
   await page.getByRole('heading', { name: 'Goodput sent' }).waitFor()

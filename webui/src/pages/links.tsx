@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { serves } from '../api/client'
 import { useFleet, type LinkView } from '../api/fleet'
 import { mbps, ms, percent, rate } from '../api/format'
@@ -5,10 +6,12 @@ import { useGet } from '../api/live'
 import type { Tunnel } from '../api/types'
 import { Age } from '../parts/age'
 import { Charts, linkCharts } from '../parts/charts'
-import { Card, Empty, Facts, PageHead } from '../parts/messages'
-import { Missing } from '../parts/object-page'
+import { Choose, Text } from '../parts/form'
+import { Card, Empty, Facts } from '../parts/messages'
+import { Missing, ObjectPage } from '../parts/object-page'
 import { State, rank } from '../parts/state'
 import { Table, type Column } from '../parts/table'
+import { WriteForm } from '../parts/write-form'
 import type { PageProps } from '.'
 
 const home = { href: '/connections', text: 'Connections' }
@@ -61,6 +64,41 @@ function Tunnels({ view }: { view: LinkView }) {
   )
 }
 
+function LinkEditor({ view, done }: { view: LinkView; done: () => void }) {
+  const l = view.link
+  return (
+    <WriteForm title={`Change ${view.name}`} start={{ tunnels_override: String(l.tunnels_override ?? ''), enabled: l.enabled ? 'yes' : 'no' }} method="PATCH" path={`/api/v1/links/${l.id}`} action="Apply" done={done} cancel={done}
+      body={(f) => ({ tunnels_override: f.tunnels_override ? Number(f.tunnels_override) : null, enabled: f.enabled === 'yes' })}>
+      {(of) => (
+        <>
+          <Text {...of('tunnels_override')} label="Tunnels" type="number" placeholder="auto" help="Of this link alone, 1 to 50; empty: as the connection says, else from the sizes at both ends" />
+          <Choose {...of('enabled')} label="Enabled" options={[{ value: 'yes', text: 'yes' }, { value: 'no', text: 'no' }]} help="Disabled: its tunnels are taken down; other links of the connection carry the flows" />
+        </>
+      )}
+    </WriteForm>
+  )
+}
+
+function LinkFacts({ view, measured }: { view: LinkView; measured: boolean }) {
+  const l = view.link
+  return (
+    <Card>
+      <Facts rows={[
+        ['Gateways', <><a href={`/gateways/${l.gateway_a_id}`}>{view.a?.name}</a> (a) and <a href={`/gateways/${l.gateway_b_id}`}>{view.b?.name}</a> (b)</>],
+        ['Kind', l.kind],
+        ['Outer addresses', l.address_a ? <span class="mono">{l.address_a} – {l.address_b}</span> : <span class="muted">not chosen yet</span>],
+        ['Tunnels', `${l.status.tunnels_up} of ${l.tunnels} up${l.tunnels_override ? ', number set' : ''}${l.tunnels_reason ? `; ${l.tunnels_reason}` : ''}`],
+        ...(l.status.suite ? [['Encryption', l.status.encrypted === false ? <span class="chip plain">UNENCRYPTED {l.status.suite}</span> : l.status.suite] as [string, ComponentChildren]] : []),
+        ...(measured ? [
+          ['Goodput', `${rate(view.ab)} a to b, ${rate(view.ba)} b to a`] as [string, string],
+          ['RTT, loss, MTU', `${ms(view.rtt)}, ${percent(view.loss)}, ${view.mtu ?? '–'}`] as [string, string],
+        ] : []),
+        ['Seen', <>{l.status.observer ? `by ${l.status.observer}, ` : ''}<Age at={l.status.observed_at} stale={30} /></>],
+      ]} />
+    </Card>
+  )
+}
+
 export function LinkPage({ id }: PageProps) {
   const fleet = useFleet()
   const view = fleet.data?.links.find((l) => l.link.id === id)
@@ -68,29 +106,17 @@ export function LinkPage({ id }: PageProps) {
   const l = view.link
   const connection = fleet.data!.connections.find((c) => c.connection.id === l.connection_id)
   return (
-    <>
-      <PageHead title={view.name} crumb={connection ? { href: `/connections/${connection.connection.id}`, text: connection.connection.name } : home}>
-        <State state={view.state} status={{ ...l.status, state: view.state, reason: view.reason }} />
-      </PageHead>
-      <div class="stack">
-        {view.state !== 'up' && view.reason && <div class="note">{view.reason}</div>}
-        <Card>
-          <Facts rows={[
-            ['Gateways', <><a href={`/gateways/${l.gateway_a_id}`}>{view.a?.name}</a> (a) and <a href={`/gateways/${l.gateway_b_id}`}>{view.b?.name}</a> (b)</>],
-            ['Kind', l.kind],
-            ['Outer addresses', l.address_a ? <span class="mono">{l.address_a} – {l.address_b}</span> : <span class="muted">not chosen yet</span>],
-            ['Tunnels', `${l.status.tunnels_up} of ${l.tunnels} up${l.tunnels_override ? ', number set' : ''}${l.tunnels_reason ? `; ${l.tunnels_reason}` : ''}`],
-            ...(l.status.suite ? [['Encryption', l.status.encrypted === false ? <span class="chip plain">UNENCRYPTED {l.status.suite}</span> : l.status.suite] as [string, string]] : []),
-            ...(fleet.data!.topology ? [
-              ['Goodput', `${rate(view.ab)} a to b, ${rate(view.ba)} b to a`] as [string, string],
-              ['RTT, loss, MTU', `${ms(view.rtt)}, ${percent(view.loss)}, ${view.mtu ?? '–'}`] as [string, string],
-            ] : []),
-            ['Seen', <>{l.status.observer ? `by ${l.status.observer}, ` : ''}<Age at={l.status.observed_at} stale={30} /></>],
-          ]} />
-        </Card>
-        {serves('/telemetry') && <Charts object={`link/${l.id}`} observers={[l.gateway_a_id, l.gateway_b_id]} charts={linkCharts(view.a?.name ?? 'a', view.b?.name ?? 'b')} />}
-        {serves('/links/{id}/tunnels') && <Tunnels view={view} />}
-      </div>
-    </>
+    <ObjectPage title={view.name} noun="link" home={home} path={`/api/v1/links/${l.id}`} editor={(done) => <LinkEditor view={view} done={done} />}
+      crumb={connection ? { href: `/connections/${connection.connection.id}`, text: connection.connection.name } : home}
+      state={<State state={view.state} status={{ ...l.status, state: view.state, reason: view.reason }} />}>
+      {(editor) => (
+        <div class="stack">
+          {view.state !== 'up' && view.reason && <div class="note">{view.reason}</div>}
+          {editor ?? <LinkFacts view={view} measured={!!fleet.data!.topology} />}
+          {serves('/telemetry') && <Charts object={`link/${l.id}`} observers={[l.gateway_a_id, l.gateway_b_id]} charts={linkCharts(view.a?.name ?? 'a', view.b?.name ?? 'b')} />}
+          {serves('/links/{id}/tunnels') && <Tunnels view={view} />}
+        </div>
+      )}
+    </ObjectPage>
   )
 }

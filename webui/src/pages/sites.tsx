@@ -1,7 +1,9 @@
-import { post } from '../api/client'
+import type { ComponentChildren } from 'preact'
+import { post, serves } from '../api/client'
 import { useFleet } from '../api/fleet'
 import { time } from '../api/format'
-import type { Site } from '../api/types'
+import { useList } from '../api/live'
+import type { Ruleset, Site } from '../api/types'
 import { ActionLink } from '../parts/action-link'
 import { Choose, Text, split } from '../parts/form'
 import { Card, Empty, Facts, PageHead } from '../parts/messages'
@@ -104,6 +106,14 @@ function SiteEditor({ site, done }: { site: Site; done: () => void }) {
   )
 }
 
+/** What stands at its edge. */
+function SiteRuleset({ id }: { id: string }) {
+  const rulesets = useList<Ruleset>(`/api/v1/rulesets?site_id=${id}`, 15_000)
+  const r = rulesets.data?.[0]
+  if (!rulesets.data) return null
+  return r ? <><a href={`/firewall/${r.id}`}>{r.name}</a> <span class="muted">{r.enabled ? `${r.rules_total} rules, everything else: ${r.base_policy}` : 'disabled: everything passes'}</span></> : <><a href="/firewall">none</a> <span class="muted">everything passes</span></>
+}
+
 export function SitePage({ id }: PageProps) {
   const fleet = useFleet()
   const site = fleet.data?.site.get(id)
@@ -123,6 +133,7 @@ export function SitePage({ id }: PageProps) {
                 ['Networks', site.cidrs.length ? <span class="mono">{site.cidrs.join(', ')}</span> : <span class="muted">none</span>],
                 ['Domain', site.domain], ['Takeover', site.takeover],
                 ['Underlay', site.trusted_underlay ? 'trusted' : 'not trusted'],
+                ...(serves('/rulesets') ? [['Firewall', <SiteRuleset id={id} />] as [string, ComponentChildren]] : []),
                 ['Hosts’ routes', <HostRoutes fleet={fleet.data!} site={site} />],
                 ['Created', time(site.created_at)],
               ]} />

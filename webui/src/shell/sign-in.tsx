@@ -23,7 +23,7 @@ export function SignIn({ done }: { done: () => Promise<void> }) {
       }}>
         <h1 class="brand"><Mark />Hawser</h1>
         <Text label="API token" name="token" type="password" value={token} set={setToken} required problem={submit.problem}
-          help={<>Printed once by <code>hawser-controller bootstrap</code>; it begins with <code>hwa1.</code></>} />
+          help={<>An API key: the first is printed by <code>hawser-controller bootstrap</code>, others are made under Settings. It begins with <code>hwa1.</code></>} />
         <ProblemBox problem={loose(submit.problem, ['token'])} />
         <button class="primary" disabled={submit.busy || !token.trim()}>{submit.busy ? 'Signing in…' : 'Sign in'}</button>
       </form>
