@@ -32,13 +32,25 @@ test('a change shows its plan before it is made', visit(async (page) => {
   await apply.click()
   await page.getByText('On premises, west-1').waitFor()
   await page.getByText('10.3.0.0/16, fd03::/48').waitFor()
+
+  // What somebody else wrote meanwhile is not written over.
+  const site = `/api/v1/sites/${state().nodes['gw-a1'].site_id}`
+  const read = page.waitForResponse((r) => new URL(r.url()).pathname === site)
+  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  await read
+  await api(page, 'PATCH', site, { region: 'west-2' })
+  await page.getByLabel('Region').fill('west-3')
+  await apply.click()
+  await page.getByText('Somebody changed it meanwhile.').waitFor()
+  assert.equal((await api(page, 'GET', site)).region, 'west-2')
+  await page.getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('button', { name: 'Delete' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText(/delete these first: .*gw-a1/).waitFor()
   assert.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled())
   assert.deepEqual(await barriers(page), [])
   await dialog.getByRole('button', { name: 'Cancel' }).click()
-}))
+}, { allowed: /status of 412/ }))
 
 test('one time range for all charts goes from page to page; a link is drawn from both ends', visit(async (page) => {
   const link = (await api(page, 'GET', '/api/v1/links')).items[0]

@@ -72,15 +72,20 @@ export const get = <T>(path: string) => call<T>('GET', path)
 /** The same POST sent twice makes one object. */
 export const post = <T>(path: string, body: unknown = {}) => call<T>('POST', path, body, { 'Idempotency-Key': crypto.randomUUID() })
 
-/** Writes say which version they mean, as last read; a lost update is refused, not made. */
-async function guarded<T>(method: string, path: string, body?: unknown): Promise<T> {
-  if (!etags.has(path)) await get(path)
-  const tag = etags.get(path)
+/** The version of an object as it is now. */
+export async function versionOf(path: string): Promise<string | undefined> {
+  await get(path)
+  return etags.get(path)
+}
+
+/** Writes say which version they mean: the one given, which a form began with, or the one last read. A lost update is refused, not made. */
+async function guarded<T>(method: string, path: string, body?: unknown, version?: string): Promise<T> {
+  const tag = version ?? etags.get(path) ?? await versionOf(path)
   etags.delete(path)
   return call<T>(method, path, body, tag ? { 'If-Match': tag } : {})
 }
-export const patch = <T>(path: string, body: unknown) => guarded<T>('PATCH', path, body)
-export const put = <T>(path: string, body: unknown) => guarded<T>('PUT', path, body)
+export const patch = <T>(path: string, body: unknown, version?: string) => guarded<T>('PATCH', path, body, version)
+export const put = <T>(path: string, body: unknown, version?: string) => guarded<T>('PUT', path, body, version)
 export const del = (path: string) => guarded<void>('DELETE', path)
 
 /** All pages of a list. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Problem, patch, post, put } from '../api/client'
+import { Problem, patch, post, put, versionOf } from '../api/client'
 import { refresh } from '../api/live'
 import { Commands, type Write } from './commands'
 import { loose, useSubmit } from './form'
@@ -37,12 +37,16 @@ function ofForm(problem: Problem | undefined): Problem | undefined {
 
 /** Makes or changes one object: fields, the plan as soon as they rest, Apply, and the same as commands. */
 export function WriteForm<F extends Record<string, string>, A = unknown>(p: Props<F, A>) {
-  const [form, setForm] = useState(p.start)
+  // What the user changed is told from what the form began with, whatever others do to the object meanwhile.
+  const [start] = useState(p.start)
+  const [form, setForm] = useState(start)
+  const version = useRef<string>()
   const submit = useSubmit()
   const element = useRef<HTMLFormElement>(null)
   // Opened by a press somewhere else on the page: it comes into view, ready to type in.
+  useEffect(() => { if (p.method === 'PATCH') versionOf(p.path).then((v) => { version.current = v }, () => {}) }, [])
   useEffect(() => { if (p.cancel) element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus() }, [])
-  const content = p.method === 'PATCH' ? differs(p.body(form), p.body(p.start)) : p.body(form)
+  const content = p.method === 'PATCH' ? differs(p.body(form), p.body(start)) : p.body(form)
   const body = p.wrap ? p.wrap(content) : content
   const some = p.method !== 'PATCH' || Object.keys(content).length > 0
   const writes: Write[] = some ? [{ method: p.method, path: p.path, body }] : []
@@ -52,14 +56,13 @@ export function WriteForm<F extends Record<string, string>, A = unknown>(p: Prop
     submit.setProblem(undefined)
     setForm({ ...form, [name]: v })
   }, name, problem })
-  const send = { POST: post, PATCH: patch, PUT: put }[p.method]
-  const shown = loose(problem, Object.keys(p.start))
+  const shown = loose(problem, Object.keys(start))
   return (
     <Card title={p.title}>
       <form ref={element} class="stack" onSubmit={(e) => {
         e.preventDefault()
         submit.run(async () => {
-          const answer = await send<A>(p.path, body)
+          const answer = p.method === 'POST' ? await post<A>(p.path, body) : p.method === 'PUT' ? await put<A>(p.path, body) : await patch<A>(p.path, body, version.current)
           refresh()
           p.done(answer)
         })
