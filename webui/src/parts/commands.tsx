@@ -17,14 +17,40 @@ function flag(key: string, value: unknown, names: Record<string, string>): strin
   return `--${key.replace(/_(id|seconds)$/, '').replaceAll('_', '-')} ${quote(Array.isArray(value) ? value.map(one).join(',') : one(value))}`
 }
 
-/** Undefined for what hawserctl has no noun for. */
-function hawserctl({ method, path, body = {}, names = {} }: Write): string | undefined {
-  const [, kind, id] = path.match(/^\/api\/v1\/([a-z-]+)(?:\/([0-9a-f-]{36}))?$/) ?? []
+/** Members as flags say them: a rule's sides are two each, a list of one rule is that rule. */
+function members(body: Record<string, unknown>): [string, unknown][] {
+  return Object.entries(body).flatMap(([k, v]): [string, unknown][] => {
+    if (k === 'rules' && Array.isArray(v) && v.length === 1) return members(v[0] as Record<string, unknown>)
+    if (k !== 'source' && k !== 'destination') return [[k, v]]
+    const side = v as { prefixes: string[]; group_ids: string[] }
+    return [[k, side.prefixes], [`${k}_groups`, side.group_ids]]
+  })
+}
+
+interface Words { noun: string; verb: string; id?: string | undefined; more?: string }
+
+/** Which noun and verb write to a path; undefined for what hawserctl has none for. */
+function words(method: Write['method'], path: string): Words | undefined {
+  const [, kind, id, part, inner] = path.match(/^\/api\/v1\/([a-z-]+)(?:\/([0-9a-f-]{36}))?(?:\/([a-z-]+))?(?:\/([0-9a-f-]{36}))?$/) ?? []
   const noun = nouns[kind ?? '']
   const verb = { POST: 'create', PATCH: 'set', PUT: undefined, DELETE: 'delete' }[method]
-  if (!noun || !verb) return undefined
-  const flags = Object.entries(body).filter(([, v]) => method === 'PATCH' || v !== null).map(([k, v]) => flag(k, v, names))
-  return ['hawserctl', noun, verb, ...(id ? [id] : []), ...flags].join(' ')
+  if (part === 'rules') return verb ? { noun: 'rule', verb: verb === 'create' ? 'add' : verb, id: inner, more: `--ruleset ${id}` } : undefined
+  if (part === 'encryption-policy') return { noun: 'connection', verb: method === 'PUT' ? 'permit' : 'encrypt', id }
+  if (part === 'revoke') return { noun: 'gateway', verb: 'revoke', id }
+  return noun && verb && !part ? { noun, verb, id } : undefined
+}
+
+function hawserctl({ method, path, body = {}, names = {} }: Write): string | undefined {
+  const w = words(method, path)
+  if (!w) return undefined
+  // A place is another verb than the rest of a rule: both at once are two commands, which curl says as one.
+  if (w.noun === 'rule' && w.verb === 'set' && 'position' in body) {
+    if (Object.keys(body).length > 1) return undefined
+    w.verb = 'move'
+  }
+  const said = (v: unknown) => method === 'PATCH' || !(v === null || (Array.isArray(v) && !v.length))
+  const flags = members(body).filter(([, v]) => said(v)).map(([k, v]) => flag(k, v, names))
+  return ['hawserctl', w.noun, w.verb, ...(w.id ? [w.id] : []), ...(w.more ? [w.more] : []), ...flags].join(' ')
 }
 
 function curl(w: Write): string | undefined {
