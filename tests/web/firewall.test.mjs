@@ -14,10 +14,13 @@ async function clean(page) {
   }
 }
 
-async function add(page, name, fill) {
+async function begin(page, name, fill) {
   await page.getByRole('button', { name: 'Add a rule' }).click()
   await page.getByLabel('Name', { exact: true }).fill(name)
   await fill()
+}
+async function add(page, name, fill) {
+  await begin(page, name, fill)
   await page.getByRole('button', { name: 'Add rule', exact: true }).click()
 }
 const order = (page) => page.getByRole('table', { name: 'rules' }).locator('tbody tr td:nth-child(2)').allTextContents()
@@ -60,9 +63,10 @@ test('rules are made, moved, changed and deleted, and decide about traffic', vis
     await page.getByRole('button', { name: 'Change ping' }).waitFor()
     assert.deepEqual(await order(page), ['web-in', 'ping'])
 
-    // What no packet would meet is refused at its field, with the reason.
-    await add(page, 'again', () => page.getByLabel('Protocol', { exact: true }).selectOption('icmp'))
-    await page.getByText(/earlier rules take all of its packets, up to rule ping/).waitFor()
+    // What no packet would meet is refused at its field, with the reason, before it is asked for.
+    await begin(page, 'again', () => page.getByLabel('Protocol', { exact: true }).selectOption('icmp'))
+    await page.getByText(/earlier rules take all of its packets, up to rule ping/).first().waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Add rule', exact: true }).isDisabled())
     assert.equal(await page.getByLabel('Position').getAttribute('aria-invalid'), 'true')
     assert.deepEqual(await barriers(page), [])
     await page.getByRole('button', { name: 'Cancel' }).click()

@@ -50,7 +50,9 @@ export function WriteForm<F extends Record<string, string>, A = unknown>(p: Prop
   const body = p.wrap ? p.wrap(content) : content
   const some = p.method !== 'PATCH' || Object.keys(content).length > 0
   const writes: Write[] = some ? [{ method: p.method, path: p.path, body }] : []
-  const foresight = usePlan(p.method === 'PATCH' || p.method === 'PUT' ? writes : [])
+  // A new object is planned once it has what it must have: nobody is told off for an empty form.
+  const complete = p.method !== 'POST' || !!element.current?.checkValidity()
+  const foresight = usePlan(complete ? writes : [])
   const problem = ofForm(submit.problem ?? refusalOf(foresight.plan))
   const of: Of<F> = (name) => ({ value: form[name]!, set: (v) => {
     submit.setProblem(undefined)
