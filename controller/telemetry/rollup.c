@@ -103,14 +103,14 @@ static uint8_t worse_tunnel(uint8_t a, uint8_t b)
  * the old one stands. */
 static bool room(void *array, size_t n, size_t size)
 {
-    void *a;
+    void *old;
     if (n & (n - 1)) /* was made at the last power of two */
         return true;
-    memcpy(&a, array, sizeof a);
-    a = realloc(a, (n ? 2 * n : 1) * size);
-    if (a)
-        memcpy(array, &a, sizeof a);
-    return a != NULL;
+    memcpy(&old, array, sizeof old);
+    void *grown = realloc(old, (n ? 2 * n : 1) * size);
+    if (grown)
+        memcpy(array, &grown, sizeof grown);
+    return grown != NULL;
 }
 
 static void add_gateway(struct rollup *u, const struct pack_row *r, double ms)
