@@ -99,18 +99,13 @@ static uint8_t worse_tunnel(uint8_t a, uint8_t b)
 
 /* ---- records ---- */
 
-/* Gives *(T **)array room for one more element than the n that it has. False: out of memory, and
- * the old one stands. */
-static bool room(void *array, size_t n, size_t size)
+/* The array with room for one more element than the n that it has. NULL: out of memory, and the old
+ * one stands. */
+static void *room(void *array, size_t n, size_t size)
 {
-    void *old;
     if (n & (n - 1)) /* was made at the last power of two */
-        return true;
-    memcpy(&old, array, sizeof old);
-    void *grown = realloc(old, (n ? 2 * n : 1) * size);
-    if (grown)
-        memcpy(array, &grown, sizeof grown);
-    return grown != NULL;
+        return array;
+    return reallocarray(array, n ? 2 * n : 1, size);
 }
 
 static void add_gateway(struct rollup *u, const struct pack_row *r, double ms)
@@ -137,9 +132,14 @@ static int take_link(struct rollup *u, const struct pack_link *l)
             return (int)i;
     if (u->row.n_links == HW_LINKS_MAX)
         return HW_LINKS_MAX;
-    if (!room(&u->row.links, u->row.n_links, sizeof *u->row.links) ||
-        !room(&u->links, u->row.n_links, sizeof *u->links))
+    struct pack_link *links = room(u->row.links, u->row.n_links, sizeof *links);
+    if (!links)
         return -1;
+    u->row.links = links;
+    struct rollup_link *sums = room(u->links, u->row.n_links, sizeof *sums);
+    if (!sums)
+        return -1;
+    u->links = sums;
     struct pack_link *to = &u->row.links[u->row.n_links];
     *to = (struct pack_link){
         .id = l->id, .state = l->state, .tunnels_up = l->tunnels_up, .mtu = l->mtu};
@@ -171,9 +171,14 @@ static int take_tunnel(struct rollup *u, uint16_t link, const struct pack_tunnel
             return (int)i;
     if (u->row.n_tunnels == HW_TUNNELS_MAX)
         return HW_TUNNELS_MAX;
-    if (!room(&u->row.tunnels, u->row.n_tunnels, sizeof *u->row.tunnels) ||
-        !room(&u->tunnels, u->row.n_tunnels, sizeof *u->tunnels))
+    struct pack_tunnel *tunnels = room(u->row.tunnels, u->row.n_tunnels, sizeof *tunnels);
+    if (!tunnels)
         return -1;
+    u->row.tunnels = tunnels;
+    struct rollup_tunnel *sums = room(u->tunnels, u->row.n_tunnels, sizeof *sums);
+    if (!sums)
+        return -1;
+    u->tunnels = sums;
     struct pack_tunnel *to = &u->row.tunnels[u->row.n_tunnels];
     *to = (struct pack_tunnel){.link = link, .number = t->number, .state = t->state, .mtu = t->mtu};
     unknown(to->gauges, TUNNEL_GAUGES);
