@@ -8,6 +8,11 @@ import compose
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
+def is_json(kind):
+    """One document; lines of JSON (application/x-ndjson) are text here."""
+    return kind == "application/json" or kind.endswith("+json")
+
+
 class Fault(Exception):
     """An answer that may not be."""
 
@@ -44,7 +49,7 @@ class Judge:
             raise Fault("the problem tells another status or request id than the head")
 
     def read(self, answer):
-        if answer.kind.endswith("json") and answer.body:
+        if is_json(answer.kind) and answer.body:
             try:
                 answer.json = json.loads(answer.body)
             except ValueError as error:
@@ -94,5 +99,5 @@ class Judge:
             return
         if answer.kind not in content:
             raise Fault(f"content type {answer.kind} is not documented")
-        if answer.kind.endswith("json"):
+        if is_json(answer.kind):
             self.validate(content[answer.kind]["schema"], answer.json)
