@@ -114,14 +114,14 @@ export function ChangesPage() {
             {records.length ? (
               <div class="table-scroll">
                 <table aria-label="changes">
-                  <thead><tr><th>When</th><th>Who</th><th>Did</th><th>To</th><th>What changed</th><th>Answer</th><th class="num">Record</th></tr></thead>
+                  <thead><tr><th>When</th><th>Who</th><th>Did</th><th>To</th><th style={{ width: '36%' }}>What changed</th><th>Answer</th><th class="num">Record</th></tr></thead>
                   <tbody>{records.map((r) => (
                     <tr key={r.sequence}>
                       <td><Age at={r.time} /></td>
                       <td class="nowrap" title={r.request ? `from ${String(r.request.client)}` : undefined}>{who(r)}</td>
                       <td class="nowrap">{r.action}</td>
                       <td>{r.object?.id ? <button type="button" class="quiet small" title="Only what was done to this" aria-label={`Only ${what(r)}`} onClick={() => setObject(r.object!.id!)}>{what(r)}</button> : ''}</td>
-                      <td class="clip" style={{ width: '36%' }} title={summary(r)}>{summary(r)}</td>
+                      <td class="clip" title={summary(r)}>{summary(r)}</td>
                       <td class={r.outcome === 'refused' ? 'verdict-deny' : ''}>{r.outcome}{r.outcome === 'refused' && r.status ? ` ${r.status}` : ''}{r.omitted > 0 && <span class="muted"> and {r.omitted} more</span>}</td>
                       <td class="num"><button type="button" class="quiet small" aria-label={`Record ${r.sequence}`} onClick={() => setOpen(String(r.sequence), true)}>{r.sequence}</button></td>
                     </tr>
