@@ -86,6 +86,55 @@ class Stream:
         self.stop()
 
 
+# Runs on the receiving host: prints how many distinct numbers came, once told to by a line on stdin.
+COUNTER = r"""
+import select, socket, sys
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+sock.bind((sys.argv[1], int(sys.argv[2])))
+print("ready", flush=True)
+seen = set()
+while True:
+    ready, _, _ = select.select([sock, sys.stdin], [], [])
+    if sock in ready:
+        seen.add(sock.recv(2048)[:8])
+    elif sys.stdin in ready:
+        print(len(seen), flush=True)
+        break
+"""
+# Runs on the sending host: numbered datagrams of 32 flows until a line comes on stdin; prints how many left.
+NUMBERER = r"""
+import select, socket, sys
+socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(32)]
+sent = 0
+while not select.select([sys.stdin], [], [], 0.02)[0]:
+    for sock in socks:
+        sock.sendto(sent.to_bytes(8, "big") + bytes(300), (sys.argv[1], int(sys.argv[2])))
+        sent += 1
+print(sent)
+"""
+
+
+class Numbered:
+    """Numbered datagrams from the first host to the last; stop() tells how many were sent and how many came."""
+
+    def __init__(self, lab, port=9200):
+        near, far = measure.ends(lab)
+        address = measure.addresses(lab)[0]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self.receiver = lab.popen(far, sys.executable, "-c", COUNTER, address, str(port), **pipes)
+        self.receiver.stdout.readline()
+        self.sender = lab.popen(near, sys.executable, "-c", NUMBERER, address, str(port), **pipes)
+
+    def stop(self):
+        sent = int(self.sender.communicate("\n", timeout=10)[0])
+        return sent, int(self.receiver.communicate("\n", timeout=10)[0])
+
+    def kill(self):
+        self.sender.kill()
+        self.receiver.kill()
+
+
 class Load:
     """TCP streams from the first host to the last for the time of a `with` block."""
 
