@@ -196,7 +196,7 @@ class Composer:
         request.body = values_of.text(spoiled).encode("utf-8", "surrogatepass")
 
     def odd_bytes(self, request, path):
-        if request.body is None:
+        if not any(name == "Content-Type" for name, _ in request.headers):  # twice is a broken head
             request.headers.append(("Content-Type", "application/json"))
         request.body = self.values.spoiled_bytes(request.body or b"{}")
 
