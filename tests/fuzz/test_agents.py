@@ -79,6 +79,10 @@ class Fuzzer:
 
     def one(self):
         asked, known = self.next()
+        # A connection of this listener has 8 KiB (controller/http/server.c): where its head leaves the library no room for an
+        # answer, it is the deadline that ends it.
+        while len(asked.head()) > 2000 or len(asked.query) > 8:
+            asked, known = self.next()
         self.sent += 1
         answer = None
         try:
