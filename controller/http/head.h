@@ -23,9 +23,9 @@ struct head_line head_line_begin(const char *target);
  * A head that the library can't parse never comes here. It answers by itself, with a line of HTML
  * and the end of the connection, and has no callback to replace that: a request line or field that
  * is none or a Content-Length that is no number (400), a broken chunk (400), a Content-Length or
- * chunk over 64 bits (413), a path (414) or header (431) over the connection's memory (where that has
- * no room for the answer either, the deadline ends the connection), HTTP/0 or
- * HTTP/2 and above (505).
+ * chunk over 64 bits (413), a path (414) or header (431) over the connection's memory (where that
+ * has no room for the answer either, the deadline ends the connection), HTTP/0 or HTTP/2 and above
+ * (505).
  */
 int head_read(struct http_request *req, struct MHD_Connection *mhd, const struct head_line *line,
               struct err *e);
