@@ -5,7 +5,8 @@ import subprocess
 import time
 
 CHROMIUM = "/usr/bin/chromium"
-POINT = re.compile(r"^(\s*)(not ok|ok) \d+ - (.*?)(?:\s+# (SKIP|TODO).*)?$")
+POINT = re.compile(r"^(\s*)(not ok|ok) \d+ - (.*?)(?:\s+# (?:SKIP|TODO)\b *(.*))?$")
+UNASKED = "test name does not match pattern"
 
 
 def environment(lab, root, build):
@@ -33,14 +34,15 @@ def missing(build):
 
 
 def outcomes(text):
-    """(passed, name, seconds, what follows) of every test of a TAP text."""
+    """(passed, name, seconds, what follows) of every test of a TAP text; of one that was skipped (None, name, 0, the reason)."""
     found, current = [], None
     for line in text.splitlines():
         point = POINT.match(line)
         if point and not point[1]:
-            current = [point[2] == "ok", point[3], 0.0, []]
-            found += [] if point[4] else [current]
-        elif current:
+            skipped = point[4] is not None
+            current = [None if skipped else point[2] == "ok", point[3], 0.0, point[4] if skipped else []]
+            found.append(current)
+        elif current and current[0] is not None:
             current[3].append(line)
             if duration := re.match(r"\s+duration_ms: ([0-9.]+)", line):
                 current[2] = float(duration[1]) / 1000
@@ -58,13 +60,21 @@ def run_file(report, lab, root, build, path, words):
     except subprocess.TimeoutExpired as late:
         report.fails(name, f"not over after {late.timeout} s\n{late.stdout or ''}")
         return
+    tell(report, name, done)
+
+
+def tell(report, name, done):
+    """The outcomes of a file that ran; it failed itself when it had no test, or ended badly though none failed."""
     found = outcomes(done.stdout)
-    for passed, title, seconds, lines in found:
+    for passed, title, seconds, rest in found:
         if passed:
             report.passes(f"{name}: {title}", seconds)
+        elif passed is None:
+            if rest != UNASKED:
+                report.skips(f"{name}: {title}", rest or "no reason given")
         else:
-            report.fails(f"{name}: {title}", "\n".join(lines), seconds)
-    if not found or (done.returncode and all(passed for passed, *_ in found)):
+            report.fails(f"{name}: {title}", "\n".join(rest), seconds)
+    if not found or (done.returncode and all(passed is not False for passed, *_ in found)):
         report.fails(name, done.stdout + done.stderr)
 
 
