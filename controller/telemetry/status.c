@@ -225,7 +225,11 @@ void status_judge_link(const struct store_link *l, bool connection_enabled,
 {
     struct view views[2];
     int64_t newest;
-    *out = (struct status){.tunnels_total = l->tunnels};
+    *out = (struct status){.tunnels_total = l->tunnels,
+                           .ab_bps = NAN,
+                           .ba_bps = NAN,
+                           .rtt_us = NAN,
+                           .loss_ratio = NAN};
     if (judge_intent(l, connection_enabled, out)) {
         seen_by(out, "controller", now_s);
         return;

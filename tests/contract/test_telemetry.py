@@ -234,6 +234,8 @@ class Views(Base):
         self.assertEqual({site["state"] for site in quiet["sites"]}, {"unknown"})
         self.assertEqual((quiet["connections"][0]["state"], quiet["connections"][0]["encrypted"]), ("unknown", None))
         self.assertIsNone(quiet["gateways"][0]["goodput_tx_bps"])
+        for one in (quiet["connections"][0], quiet["links"][0]):
+            self.assertEqual([one[key] for key in ("goodput_ab_bps", "goodput_ba_bps", "rtt_ms", "loss_ratio", "mtu")], [None] * 5)
         for agent in agents:
             self.report(agent, link, 1000)
         got = self.ok("topology")
