@@ -24,7 +24,7 @@ function NewRuleset({ sites, close }: { sites: Site[]; close: () => void }) {
           <Choose {...of('site_id')} label="Site" options={sites.map((s) => ({ value: s.id, text: s.name }))} help="Its gateways enforce the rules, between its own network and the tunnels" />
           <Text {...of('name')} label="Name" placeholder={`${sites.find((s) => s.id === form.site_id)?.name}-edge`} help="Lower-case letters, digits and hyphens; empty: as shown" />
           <Choose {...of('base_policy')} label="Everything else" options={[{ value: 'allow', text: 'allow what no rule denies' }, { value: 'deny', text: 'deny what no rule allows' }]}
-            help="deny cuts the site off from all others until rules allow something; answers of allowed connections always pass" />
+            help="deny cuts the site off from all others until rules allow something; answers of allowed connections always pass. Of flows that stand already, whoever sends first from now on is judged: allow both directions, or expect them to reconnect" />
           <Text {...of('description')} label="Description" help="May be empty" />
         </>
       )}
