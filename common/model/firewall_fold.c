@@ -228,19 +228,36 @@ static int add_box(struct firewall_fold *fold, struct fold_space *s, const struc
 
 /* The next of the first *i boxes, going down, that lies over `b`; false: none. Rules that stand
  * together are mostly about the same few addresses, so that whole runs of them are passed by. */
-static bool earlier_over(const struct fold_space *s, const struct fold_box *b, size_t *i)
+static bool earlier_over(const struct fold_space *s, const struct fold_box *b, size_t *i,
+                         uint64_t *compared)
 {
     while (*i > 0) {
         size_t run = (*i - 1) / FOLD_HULL;
+        ++*compared;
         if (!overlap(b, &s->hulls[run])) {
             *i = run * FOLD_HULL;
             continue;
         }
-        while (*i > run * FOLD_HULL)
+        while (*i > run * FOLD_HULL) {
+            ++*compared;
             if (overlap(b, &s->boxes[--*i]))
                 return true;
+        }
     }
     return false;
+}
+
+/* One more combination is looked at. The budget is for the whole ruleset: nobody who writes rules
+ * may hold up everybody else. */
+static int spend(struct firewall_fold *fold, const struct fold_box *b, struct err *e)
+{
+    if (++fold->tried <= FOLD_TRIES_MAX && fold->compared <= FOLD_COMPARED_MAX)
+        return 0;
+    return err_set(
+        e, HW_ETOOBIG,
+        "rule %u: the rules up to it combine too many addresses and ports with each other; "
+        "use fewer or wider ones",
+        b->rule + 1);
 }
 
 /* Adds what earlier boxes leave of `b`. They are taken from it from the last to the first: rules go
@@ -251,10 +268,14 @@ static int fold_in(struct firewall_fold *fold, struct fold_space *s, struct fold
     unsigned below = 0;
     bool whole = false;
     uint32_t by = 0;
+    int rc = spend(fold, b, e);
+    if (rc)
+        return rc;
     p->v[0] = *b;
     p->n = 1;
-    for (size_t i = s->n_boxes; p->n > 0 && earlier_over(s, b, &i);) {
+    for (size_t i = s->n_boxes; p->n > 0 && earlier_over(s, b, &i, &fold->compared);) {
         const struct fold_box *earlier = &s->boxes[i];
+        fold->compared += p->n;
         if (earlier->layer >= below)
             below = earlier->layer + 1;
         if (earlier->rule > by)
@@ -277,7 +298,6 @@ static int fold_in(struct firewall_fold *fold, struct fold_space *s, struct fold
                            b->rule + 1, below + 1, FOLD_LAYERS_MAX);
         return add_box(fold, s, b, e);
     }
-    int rc = 0;
     for (size_t i = 0; i < p->n && !rc; i++)
         rc = add_box(fold, s, &p->v[i], e);
     return rc;

@@ -15,9 +15,13 @@
 
 #include "common/model/firewall.h"
 
-#define FOLD_BOXES_MAX  20000 /* of all spaces together */
-#define FOLD_LAYERS_MAX 16
-#define FOLD_HULL       64
+#define FOLD_BOXES_MAX 20000 /* of all spaces together */
+/* What it may cost, since a combination that earlier rules cover takes time and leaves no box:
+ * combinations looked at, and comparisons of boxes (about a second). */
+#define FOLD_TRIES_MAX    (4 * FOLD_BOXES_MAX)
+#define FOLD_COMPARED_MAX 300000000u
+#define FOLD_LAYERS_MAX   16
+#define FOLD_HULL         64
 
 __extension__ typedef unsigned __int128 fold_value;
 
@@ -64,9 +68,11 @@ struct firewall_fold {
     struct fold_space spaces[FOLD_SPACES];
     struct fold_rule *rules;
     size_t n_rules;
+    size_t tried; /* of FOLD_TRIES_MAX */
+    uint64_t compared;
 };
 
-/* HW_ETOOBIG, naming the rule: more boxes or layers than the limits above. */
+/* HW_ETOOBIG, naming the rule: more boxes, layers or work than the limits above. */
 int firewall_fold(const struct firewall *f, struct firewall_fold *out, struct err *e);
 void firewall_fold_done(struct firewall_fold *fold);
 

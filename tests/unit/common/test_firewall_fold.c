@@ -390,6 +390,31 @@ static void too_large_is_refused(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "rule 1:"));
 }
 
+/* They leave no box, so that only the time they take is to be counted. */
+static void covered_combinations_are_counted(void)
+{
+    static struct prefix hosts[64];
+    struct firewall_rule rules[2] = {{.protocol = FIREWALL_TCP, .allow = true},
+                                     {
+                                         .protocol = FIREWALL_TCP,
+                                         .source = {.prefixes = hosts, .n_prefixes = 64},
+                                         .destination = {.prefixes = hosts, .n_prefixes = 64},
+                                         .n_source_ports = FIREWALL_PORTS_MAX,
+                                         .n_destination_ports = FIREWALL_PORTS_MAX,
+                                     }};
+    struct firewall f = {.rules = rules, .n_rules = 2};
+    struct firewall_fold fold;
+    for (unsigned i = 0; i < 64; i++) {
+        struct ipaddr a = {.family = 4, .b = {10, 0, 0, (uint8_t)(2 * i)}};
+        hosts[i] = prefix_of_host(&a);
+    }
+    for (unsigned i = 0; i < FIREWALL_PORTS_MAX; i++)
+        rules[1].source_ports[i] = rules[1].destination_ports[i] =
+            (struct firewall_ports){(uint16_t)(2 * i), (uint16_t)(2 * i)};
+    CU_ASSERT_EQUAL(firewall_fold(&f, &fold, &e), HW_ETOOBIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "rule 2:"));
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -399,6 +424,7 @@ int main(void)
         {"fates", fates},
         {"many rules stay few layers", many_rules_stay_few_layers},
         {"too large is refused", too_large_is_refused},
+        {"covered combinations are counted", covered_combinations_are_counted},
         CU_TEST_INFO_NULL,
     };
     return suite_run("firewall_fold", tests);
