@@ -20,6 +20,8 @@ static const struct column columns[] = {
     COLUMN("RECEIVED", "telemetry.goodput_rx_bps", RATE),
     COLUMN_OF("IN FORCE", "revisions.in_force", "revisions.config"),
     WIDE("SIZE", "size", TEXT),
+    WIDE("CLOUD", "cloud.provider", TEXT),
+    WIDE("REGION", "cloud.region", TEXT),
     WIDE("WEIGHT", "weight", TEXT),
     WIDE("AGENT", "agent_version", TEXT),
     WIDE("CERTIFICATE", "certificate.not_after", LEFT),

@@ -210,6 +210,7 @@ class Life(Running):
             {"address": "fd01::1", "family": 6, "scope": "private", "reachable": True}])
         self.ctl("gateway", "create", "--file", "-", stdin=json.dumps({"name": "gw-2", "site_id": made["id"]}))
         self.assertEqual([g["name"] for g in self.objects("gateway", "list", "--site", "hub")], ["gw-2"])
+        self.assertRegex(self.ctl("gateway", "list", "-o", "wide").stdout.splitlines()[0], r" SIZE +CLOUD +REGION +WEIGHT ")
         table = self.ctl("link", "list", "--gateway", "gw-1").stdout.splitlines()
         self.assertRegex(table[0], r"^GATEWAY A +GATEWAY B +STATE ")
         link = self.objects("link", "list")[0]
