@@ -1,15 +1,22 @@
 #include "controller/store/rule_counter.h"
+#include "controller/store/gateway.h"
 #include "controller/store/stmt.h"
 #include <stdlib.h>
 
+/* total() can't overflow as sum() does, and the cast ends at INT64_MAX. A gateway that was revoked
+ * will never report again: its counts stay, its time doesn't. */
 int store_rule_counter_get(struct db *db, const struct hw_id *id, const char *what,
                            struct store_rule_counter *out, struct err *e)
 {
-    struct stmt q = stmt_get(db, "SELECT coalesce(sum(packets), 0), coalesce(sum(bytes), 0),"
-                                 " coalesce(min(observed_at), 0) FROM rule_counters"
-                                 " WHERE rule_id = ? AND what = ?");
+    struct stmt q = stmt_get(db, "SELECT CAST(total(c.packets) AS INTEGER),"
+                                 " CAST(total(c.bytes) AS INTEGER),"
+                                 " coalesce(min(c.observed_at) FILTER (WHERE g.state = ?3),"
+                                 " max(c.observed_at), 0) FROM rule_counters c"
+                                 " JOIN gateways g ON g.id = c.gateway_id"
+                                 " WHERE c.rule_id = ?1 AND c.what = ?2");
     stmt_id(&q, id);
     stmt_text(&q, what);
+    stmt_int(&q, GATEWAY_ENROLLED);
     int rc = stmt_one(&q, "counter", e);
     if (rc)
         return rc;
@@ -26,18 +33,24 @@ static int64_t clamp(uint64_t v)
     return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
+/* An addition that ends at INT64_MAX: an overflow would end the gateway's report. */
+#define PLUS(column, by) column " = min(" column ", 9223372036854775807 - " by ") + " by
+#define SINCE(now, last) "CASE WHEN " now " < " last " THEN " now " ELSE " now " - " last " END"
+#define ADD_PACKETS      PLUS("packets", "(" SINCE("?4", "last_packets") ")")
+#define ADD_BYTES        PLUS("bytes", "(" SINCE("?5", "last_bytes") ")")
+
 int store_rule_counter_add(struct db *db, const struct hw_id *id, const char *what,
                            const struct hw_id *gateway, const struct firewall_count *now,
                            struct err *e)
 {
-    struct stmt q = stmt_get(
-        db, "INSERT INTO rule_counters SELECT ?1, ?2, ?3, ?4, ?5, ?4, ?5, ?6"
-            " WHERE EXISTS (SELECT 1 FROM rules WHERE id = ?1)"
-            " OR EXISTS (SELECT 1 FROM rulesets WHERE id = ?1)"
-            " ON CONFLICT (rule_id, what, gateway_id) DO UPDATE SET"
-            " packets = packets + ?4 - CASE WHEN ?4 < last_packets THEN 0 ELSE last_packets END,"
-            " bytes = bytes + ?5 - CASE WHEN ?5 < last_bytes THEN 0 ELSE last_bytes END,"
-            " last_packets = ?4, last_bytes = ?5, observed_at = ?6");
+    struct stmt q =
+        stmt_get(db, "INSERT INTO rule_counters SELECT ?1, ?2, ?3, ?4, ?5, ?4, ?5, ?6"
+                     " WHERE EXISTS (SELECT 1 FROM rulesets s"
+                     " JOIN gateways g ON g.site_id = s.site_id"
+                     " WHERE g.id = ?3 AND s.id = CASE ?2 WHEN 'rule'"
+                     " THEN (SELECT ruleset_id FROM rules WHERE id = ?1) ELSE ?1 END)"
+                     " ON CONFLICT (rule_id, what, gateway_id) DO UPDATE SET " ADD_PACKETS
+                     ", " ADD_BYTES ", last_packets = ?4, last_bytes = ?5, observed_at = ?6");
     stmt_id(&q, id);
     stmt_text(&q, what);
     stmt_id(&q, gateway);

@@ -10,7 +10,7 @@
 
 struct store_rule_counter {
     uint64_t packets, bytes;
-    int64_t observed_at; /* the oldest of the gateways' newest; 0: none has reported */
+    int64_t observed_at; /* the oldest of the enrolled gateways' newest; 0: none */
 };
 
 /* One rule, or a set's base policy, at one gateway. */
@@ -33,7 +33,8 @@ struct store_firewall_status {
 int store_rule_counter_get(struct db *db, const struct hw_id *id, const char *what,
                            struct store_rule_counter *out, struct err *e);
 /* Adds what has risen since this gateway's last value; a smaller one began anew and counts whole.
- * Of something that is not in the store any more nothing is kept. */
+ * Of something that is not in the store any more, or not of the gateway's own site, nothing is
+ * kept. */
 int store_rule_counter_add(struct db *db, const struct hw_id *id, const char *what,
                            const struct hw_id *gateway, const struct firewall_count *now,
                            struct err *e);

@@ -208,3 +208,23 @@ class Firewall(Base):
         self.assertEqual((state["state"], state["conntrack_entries"], state["conntrack_max"]), ("applied", 7, 1000))
         self.insert({"name": "ping", "action": "allow", "protocol": "icmp"})
         self.assertEqual([g["state"] for g in self.api("GET", self.path).json["gateways"]], ["pending"])
+
+    def test_a_gateway_counts_for_its_own_site_alone(self):
+        rule, = self.insert({"name": "dns", "action": "allow", "protocol": "udp", "destination_ports": ["53"]})
+        elsewhere = self.enrolled(self.site("elsewhere", "10.7.0.0/16"), "gw-e1", "10.7.0.1")
+
+        def report(gateway, n):
+            reply = gateway.report(firewall={"ruleset_id": self.set["id"], "applied": True, "error": None, "base": [n, n], "established": [n, n],
+                                             "invalid": [n, n], "rules": [[rule["id"], n, n]]})
+            self.assertEqual(reply.status, 204, reply)
+        report(self.gateway, 7)
+        report(elsewhere, 2**63 - 1)
+        seen = self.api("GET", self.path).json["counters"]
+        self.assertEqual([c["packets"] for c in seen.values()], [7] * 3)
+        self.assertEqual(self.rules()[0]["counters"]["packets"], 7)
+        second = self.enrolled(self.edge, "gw-b2", "10.1.0.2")
+        for n in (2**63 - 1, 1, 2**64 - 1):  # each the whole of a counter that began anew, or beyond it
+            report(second, n)
+        self.assertEqual(self.api("GET", self.path).json["counters"]["base"]["bytes"], 2**63 - 1)
+        self.change(self.path, description="still at hand")
+        self.assertEqual(self.api("DELETE", self.path).status, 204)
