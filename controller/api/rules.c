@@ -1,11 +1,11 @@
 /* Rules of a ruleset. They are read, judged and written as one list, since what a rule means hangs
  * on those before it. */
-#include "common/clock.h"
 #include "controller/api/api.h"
 #include "controller/api/idempotency.h"
 #include "controller/api/page.h"
 #include "controller/api/resource.h"
-#include "controller/api/rule_counter_json.h"
+#include "controller/api/rule_json.h"
+#include "controller/api/rules_audit.h"
 #include "controller/app.h"
 #include "controller/change.h"
 #include "controller/firewall/checks.h"
@@ -18,7 +18,6 @@
 
 #define INSERT_MAX 1000
 
-static const char *const actions[] = {"deny", "allow", NULL};
 #define RULE_MEMBERS                                                                               \
     "name", "enabled", "action", "protocol", "source", "destination", "source_ports",              \
         "destination_ports", "log", "description"
@@ -65,31 +64,6 @@ static int find(const struct http_request *req, const struct rules *r, size_t *a
 
 /* --- JSON --- */
 
-static int put_rule(struct json_writer *w, struct db *db, const struct store_rule *r, size_t place,
-                    struct err *e)
-{
-    struct store_rule_counter c;
-    struct rule_match m;
-    int rc = rule_match_parse(r->match, &m, e);
-    rc = rc ? rc : store_rule_counter_get(db, &r->id, "rule", &c, e);
-    if (rc)
-        return rc;
-    json_put_id(w, "id", &r->id);
-    json_put_id(w, "ruleset_id", &r->ruleset_id);
-    json_put_uint(w, "position", place + 1);
-    json_put_str(w, "name", r->name);
-    json_put_bool(w, "enabled", r->enabled);
-    json_put_str(w, "action", actions[r->allow]);
-    rule_match_put(w, &m);
-    json_put_bool(w, "log", r->log);
-    json_put_str(w, "description", r->description[0] ? r->description : NULL);
-    json_open_object(w, "counters");
-    rule_counter_put(w, &c, clock_wall_s());
-    json_close(w);
-    body_put_common(w, &r->common);
-    return 0;
-}
-
 static int read_rule(const struct json_at *at, enum body_mode mode, struct store_rule *r,
                      struct err *e)
 {
@@ -102,7 +76,7 @@ static int read_rule(const struct json_at *at, enum body_mode mode, struct store
     if (!rc && body_wants(at, "name", mode, true))
         rc = json_get_name(at, "name", r->name, e);
     if (!rc && body_wants(at, "action", mode, true))
-        rc = json_get_enum(at, "action", actions, &action, e);
+        rc = json_get_enum(at, "action", rule_actions, &action, e);
     r->allow = action == 1;
     if (!rc && body_wants(at, "enabled", mode, false))
         rc = json_get_bool(at, "enabled", &r->enabled, e);
@@ -137,7 +111,7 @@ static int list_page(struct db *db, const struct rules *r, const struct page *pa
     page_open(&w);
     for (n = 0; n < page->limit && first + n < r->n && !rc; n++) {
         json_open_object(&w, NULL);
-        rc = put_rule(&w, db, &r->list[first + n], first + n, e);
+        rc = rule_put(&w, db, &r->list[first + n], first + n, e);
         json_close(&w);
     }
     if (rc) {
@@ -185,7 +159,7 @@ int rules_get(struct app *app, struct http_request *req, struct http_response *r
     json_writer_init(&w);
     rc = load(db, req, &r, e);
     rc = rc ? rc : find(req, &r, &at, e);
-    rc = rc ? rc : put_rule(&w, db, &r.list[at], at, e);
+    rc = rc ? rc : rule_put(&w, db, &r.list[at], at, e);
     store_read_end(db);
     if (rc)
         json_writer_done(&w);
@@ -205,8 +179,8 @@ struct edit {
     struct app *app;
     struct http_request *req;
     struct db *db;
-    struct json_at top; /* of the body */
-    struct rules r;
+    struct json_at top;     /* of the body */
+    struct rules r, former; /* `former` is for the audit: what the store had */
     unsigned char *fate;
     struct hw_id *gone;
     size_t n_gone;
@@ -399,13 +373,6 @@ static int cmp_rule(const void *a, const void *b)
     return id_cmp(&((const struct store_rule *)a)->id, &((const struct store_rule *)b)->id);
 }
 
-static bool same_rule(const struct store_rule *a, const struct store_rule *b)
-{
-    return a->enabled == b->enabled && a->allow == b->allow && a->log == b->log &&
-           strcmp(a->name, b->name) == 0 && strcmp(a->description, b->description) == 0 &&
-           strcmp(a->match, b->match) == 0;
-}
-
 /* The rule of the former list that an element names, taken out of it: its rank becomes 0. */
 static int take_former(const struct json_at *at, const struct rules *former,
                        struct store_rule **out, struct err *e)
@@ -445,7 +412,7 @@ static int replace_rule(struct edit *w, size_t i, const struct json_at *at,
     r->common = was->common;
     if (strcmp(r->name, was->name) != 0)
         w->fate[i] = RENAMED;
-    else if (!same_rule(r, was))
+    else if (!rules_same(r, was))
         w->fate[i] = CHANGED;
     else
         w->fate[i] = r->rank == was->rank ? KEPT : MOVED;
@@ -519,7 +486,7 @@ static int compose_answer(struct edit *w, struct err *e)
     for (size_t i = 0; i < w->n_shown && !rc; i++) {
         if (w->answer.status == 201)
             json_open_object(&out, NULL);
-        rc = put_rule(&out, w->db, &w->r.list[w->first + i], w->first + i, e);
+        rc = rule_put(&out, w->db, &w->r.list[w->first + i], w->first + i, e);
         if (w->answer.status == 201)
             json_close(&out);
     }
@@ -540,6 +507,8 @@ static int edit_planned(struct edit *w, int (*step)(struct edit *, struct err *)
 {
     char set[ID_TEXT_MAX];
     int rc = load(w->db, w->req, &w->r, e);
+    if (!rc && !w->req->within)
+        rc = load(w->db, w->req, &w->former, e);
     rc = rc ? rc : open_gap(w, w->r.n, 0, e);
     if (!rc)
         memset(w->fate, KEPT, w->r.n);
@@ -572,6 +541,9 @@ static int edit_run(struct edit *w, int (*step)(struct edit *, struct err *), st
         return rc;
     }
     rc = edit_planned(w, step, &result, e);
+    if (!rc)
+        rc = rules_audit(w->db, w->req, (struct rule_list){w->former.list, w->former.n},
+                         (struct rule_list){w->r.list, w->r.n}, e);
     return change_finish(w->app, w->db, rc, &result, e);
 }
 
@@ -591,6 +563,7 @@ static int edit_whole(struct edit *w, int (*step)(struct edit *, struct err *),
         w->answer.body = NULL;
     store_answer_done(&w->answer);
     rules_done(&w->r);
+    rules_done(&w->former);
     free(w->fate);
     free(w->gone);
     return rc;

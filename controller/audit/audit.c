@@ -85,6 +85,8 @@ int audit_request(struct db *db, const struct http_request *req, const struct au
 {
     struct audit_record r = of_request(req, req->route);
     char *body = NULL;
+    if (c && c->type)
+        (void)snprintf(r.object_type, sizeof r.object_type, "%s", c->type);
     if (c && c->id)
         r.object_id = *c->id;
     if (c && (c->before || c->after)) {

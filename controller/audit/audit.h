@@ -15,7 +15,8 @@ void audit_serve(const struct http_request *req);
 
 /* What a write did to one object. */
 struct audit_change {
-    const struct hw_id *id; /* NULL: what the path names */
+    const char *type;       /* NULL: what the path begins with */
+    const struct hw_id *id; /* NULL: what the path names first */
     const char *before,
         *after; /* as in struct audit_record; both NULL: the request's body is `after` */
 };

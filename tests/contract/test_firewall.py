@@ -228,3 +228,42 @@ class Firewall(Base):
         self.assertEqual(self.api("GET", self.path).json["counters"]["base"]["bytes"], 2**63 - 1)
         self.change(self.path, description="still at hand")
         self.assertEqual(self.api("DELETE", self.path).status, 204)
+
+    def record(self):
+        """The audit's newest."""
+        record, = self.api("GET", "audit?limit=1").json["items"]
+        return record["action"], record["object"], record["before"], record["after"]
+
+    def told(self):
+        """The rules as the audit tells them."""
+        return {r["name"]: {k: v for k, v in r.items() if k not in ("counters", "updated_at", "revision")}
+                for r in self.api("GET", f"{self.path}/rules").json["items"]}
+
+    def test_the_audit_tells_what_became_of_rules(self):
+        whole = {"type": "rulesets", "id": self.set["id"]}
+        rule, = self.insert({"name": "a", "action": "allow", "protocol": "tcp", "destination_ports": ["22"]})
+        one = {"type": "rules", "id": rule["id"]}
+        self.assertEqual(self.record(), ("rulesets.rules.create", one, None, self.told()["a"]))
+        self.insert({"name": "b", "action": "deny", "protocol": "icmp"}, {"name": "c", "action": "deny", "protocol": "udp"}, position=1)
+        told = self.told()
+        self.assertEqual(self.record(), ("rulesets.rules.create", whole, {"rules": []}, {"rules": [told["b"], told["c"]]}))
+        path = f"{self.path}/rules/{rule['id']}"
+        self.change(path, log=True, position=2)
+        self.assertEqual(self.record(), ("rulesets.rules.patch", one, {"position": 3, "log": False}, {"position": 2, "log": True}))
+        self.change(path, position=1)  # past one rule: neither is told in the other's place
+        self.assertEqual(self.record(), ("rulesets.rules.patch", one, {"position": 2}, {"position": 1}))
+        former = self.told()
+        self.put(*({"id": former[n]["id"], "name": n, "action": "allow", "protocol": former[n]["protocol"]} for n in ("c", "b")))
+        action, about, before, after = self.record()
+        self.assertEqual((action, about), ("rulesets.rules.replace", whole))
+        self.assertEqual(sorted(r["name"] for r in before["rules"]), ["a", "b", "c"])
+        self.assertEqual(after, {"rules": list(self.told().values())})
+        former = self.told()
+        self.assertEqual(self.api("DELETE", f"{self.path}/rules/{former['c']['id']}").status, 204)
+        self.assertEqual(self.record(), ("rulesets.rules.delete", {"type": "rules", "id": former["c"]["id"]}, former["c"], None))
+        group = self.make("address-groups", name="lab", site_id=self.edge["id"], prefixes=["10.1.7.0/24"])
+        self.change(f"address-groups/{group['id']}", prefixes=["10.1.8.0/24"])
+        self.assertEqual(self.record(), ("address-groups.patch", {"type": "address-groups", "id": group["id"]},
+                                         {"prefixes": ["10.1.7.0/24"]}, {"prefixes": ["10.1.8.0/24"]}))
+        self.change(self.path, base_policy="allow")
+        self.assertEqual(self.record(), ("rulesets.patch", whole, {"base_policy": "deny"}, {"base_policy": "allow"}))
