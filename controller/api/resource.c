@@ -247,9 +247,28 @@ static int step_patch(struct write *w, struct err *e)
     return rc ? rc : r->update(w->db, w->row, e);
 }
 
+/* Into `before`, once it is known that the row goes. */
+static int tell_lost(struct write *w, struct err *e)
+{
+    struct resource_context c = {.app = w->app, .db = w->db};
+    struct json_writer out;
+    json_writer_init(&out);
+    int rc = w->r->put(&out, &c, w->row, e);
+    rc = rc ? rc : w->r->lost(&out, w->db, w->row, e);
+    if (rc) {
+        json_writer_done(&out);
+        return rc;
+    }
+    free(w->before);
+    w->before = json_finish(&out, NULL);
+    return w->before ? 0 : err_set(e, HW_ENOMEM, "out of memory");
+}
+
 static int step_delete(struct write *w, struct err *e)
 {
     int rc = find_row(w, e);
+    if (!rc && w->r->lost && !w->req->within)
+        rc = tell_lost(w, e);
     w->answer.status = 204;
     return rc ? rc : w->r->remove(w->db, w->row, e);
 }

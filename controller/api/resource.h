@@ -63,6 +63,9 @@ struct resource {
     int (*insert)(struct db *db, void *row, struct err *e);
     int (*update)(struct db *db, void *row, struct err *e);
     int (*remove)(struct db *db, void *row, struct err *e);
+    /* Members that the audit tells of a row before it is deleted, beside those of `put`: what goes
+     * with it. NULL: nothing does. */
+    int (*lost)(struct json_writer *w, struct db *db, const void *row, struct err *e);
     /* After the commit: what memory keeps of the row that is gone. NULL: nothing. */
     void (*removed)(struct app *app, const struct hw_id *id);
     void (*done)(void *row); /* frees what a row owns; NULL: nothing */

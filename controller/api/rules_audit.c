@@ -127,6 +127,22 @@ static int put_whole(struct json_writer *w, struct db *db, const struct store_ru
     return rc;
 }
 
+int rules_audit_put(struct json_writer *w, struct db *db, const struct hw_id *ruleset_id,
+                    struct err *e)
+{
+    struct store_rule *list = NULL;
+    size_t n = 0;
+    int rc = store_rule_list(db, ruleset_id, &list, &n, e);
+    if (rc)
+        return rc;
+    json_open_array(w, "rules");
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = put_whole(w, db, &list[i], i, e);
+    json_close(w);
+    store_rule_free(list, n);
+    return rc;
+}
+
 static int list_text(struct db *db, const struct pairs *all, bool after, char **out, struct err *e)
 {
     struct json_writer w;

@@ -3,6 +3,7 @@
 #include "controller/api/page.h"
 #include "controller/api/resource.h"
 #include "controller/api/rule_counter_json.h"
+#include "controller/api/rules_audit.h"
 #include "controller/api/status_json.h"
 #include "controller/store/gateway.h"
 #include "controller/store/rule_counter.h"
@@ -196,6 +197,12 @@ static int remove_ruleset(struct db *db, void *row, struct err *e)
     return store_ruleset_delete(db, &s->id, e);
 }
 
+static int put_lost(struct json_writer *w, struct db *db, const void *row, struct err *e)
+{
+    const struct store_ruleset *s = row;
+    return rules_audit_put(w, db, &s->id, e);
+}
+
 const struct resource rulesets = {
     .path = "/api/v1/rulesets",
     .filters = filters,
@@ -215,4 +222,5 @@ const struct resource rulesets = {
     .insert = insert_ruleset,
     .update = update_ruleset,
     .remove = remove_ruleset,
+    .lost = put_lost,
 };

@@ -267,3 +267,8 @@ class Firewall(Base):
                                          {"prefixes": ["10.1.7.0/24"]}, {"prefixes": ["10.1.8.0/24"]}))
         self.change(self.path, base_policy="allow")
         self.assertEqual(self.record(), ("rulesets.patch", whole, {"base_policy": "deny"}, {"base_policy": "allow"}))
+        told = self.told()
+        self.assertEqual(self.api("DELETE", self.path).status, 204)
+        action, about, before, after = self.record()
+        self.assertEqual((action, about, after), ("rulesets.delete", whole, None))
+        self.assertEqual((before["name"], before["rules"]), ("branch-edge", list(told.values())))
