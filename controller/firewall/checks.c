@@ -51,9 +51,11 @@ static int check_section(const struct store_site *site, const struct firewall *f
                          struct err *e)
 {
     struct firewall_fold fold;
-    int rc = firewall_fold(f, &fold, e);
+    struct err why = {0};
+    int rc = firewall_fold(f, &fold, &why);
+    /* The request itself is no larger than others. */
     if (rc)
-        return rc;
+        return err_set_field(e, rc == HW_ETOOBIG ? HW_EINVAL : rc, "rules", "%s", why.text);
     for (size_t i = 0; i < n && !rc; i++) {
         if (place[i] == SIZE_MAX)
             continue;

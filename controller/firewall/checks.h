@@ -7,7 +7,7 @@
 
 /* Judges the whole set after a change, in its new order. HW_EINVAL names a rule whose parts exclude
  * each other, or that earlier rules cover, or of which neither side has to do with the site;
- * HW_ETOOBIG a set that the gateways can't hold. */
+ * with the field "rules" it is about a set that the gateways can't hold. */
 int firewall_check(struct db *db, const struct store_ruleset *set, const struct store_rule *rules,
                    size_t n, struct err *e);
 

@@ -122,6 +122,15 @@ class Firewall(Base):
         # A wider rule before others takes all of theirs.
         self.refuse(422, "POST", rules, {"position": 1, **rule(protocol="tcp")}, "position")
 
+    def test_rules_that_combine_too_much_are_refused(self):
+        hosts = {"prefixes": [f"10.1.{i}.1/32" for i in range(64)]}
+        ports = [str(2 * i + 1) for i in range(32)]
+        self.insert({"name": "all", "action": "allow", "protocol": "tcp"})
+        said = self.refuse(422, "POST", f"{self.path}/rules", {"rules": [{
+            "name": "heavy", "action": "deny", "protocol": "tcp", "source": hosts, "destination": hosts,
+            "source_ports": ports, "destination_ports": ports}]}, "rules")
+        self.assertIn("rule 2:", said["detail"])
+
     def put(self, *rules, tag=None, status=200, field=None):
         headers = {"If_Match": tag} if tag else {}
         reply = self.api("PUT", f"{self.path}/rules", {"rules": list(rules)}, **headers)
