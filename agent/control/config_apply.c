@@ -349,7 +349,7 @@ static void on_dataplane(void *arg, int status, const struct err *why)
     finish(a);
 }
 
-/* Before everything else: nothing is let through on a new route that its rules refuse. */
+/* Before any way through hawser0 is new: nothing goes there that its rules refuse. */
 static int apply_firewall(struct config_apply *a, struct err *e)
 {
     if (a->filtered == a->op.goal)
@@ -369,8 +369,11 @@ static void run(struct config_apply *a)
     struct err e = {0};
     a->again = false;
     a->looked_ns = evloop_now(a->p.loop);
-    if (prepare(a, &e) < 0 || apply_firewall(a, &e) < 0 ||
-        kernel_steps(a, 0, PLAN_FIRST_DATAPLANE, &e) < 0) {
+    /* What closes (rule, unreachable routes) never waits for the firewall: where it can't be
+     * loaded, other sites' packets must not leave by the machine's own routes. */
+    if (prepare(a, &e) < 0 || kernel_steps(a, 0, PLAN_ROUTE_SET, &e) < 0 ||
+        apply_firewall(a, &e) < 0 ||
+        kernel_steps(a, PLAN_ROUTE_SET, PLAN_FIRST_DATAPLANE, &e) < 0) {
         fail(a, &e);
         return;
     }

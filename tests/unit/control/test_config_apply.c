@@ -206,7 +206,49 @@ static const char *routes(void)
     return netns_line("ip route show table 18551 | grep -c 10.100");
 }
 
+/* A ruleset that no kernel is asked to load: more combinations of addresses than there may be. */
+static void add_too_large_firewall(struct gateway_config *c)
+{
+    enum { HOSTS = 160 };
+    struct firewall_rule *rule = calloc(1, sizeof *rule);
+    struct prefix *from = calloc(HOSTS, sizeof *from), *to = calloc(HOSTS, sizeof *to);
+    if (!rule || !from || !to)
+        abort();
+    for (unsigned i = 0; i < HOSTS; i++) {
+        struct ipaddr a = {.family = 4, .b = {10, 1, (uint8_t)(i / 100), (uint8_t)(2 * (i % 100))}};
+        from[i] = to[i] = prefix_of_host(&a);
+    }
+    rule->protocol = FIREWALL_ANY_PROTOCOL;
+    rule->source = (struct firewall_side){.prefixes = from, .n_prefixes = HOSTS};
+    rule->destination = (struct firewall_side){.prefixes = to, .n_prefixes = HOSTS};
+    c->firewall = (struct firewall){.present = true, .rules = rule, .n_rules = 1};
+}
+
 /* ---- tests, each going on from the one before ---- */
+
+static void test_firewall_fails_at_boot(void)
+{
+    struct sample s = {.remote_prefixes = 3, .links = 2};
+    struct err e = {0};
+    (void)netns_sh("sysctl -qw net.ipv4.ip_forward=1"); /* somebody else's, from before */
+    fake_dataplane_stop(&dp);
+    agent_up();
+    struct stored_config *c = config(&s, 9);
+    add_too_large_firewall(&c->config);
+    seen.done = 0;
+    CU_ASSERT_EQUAL(config_apply_start(apply, c, on_done, NULL, &e), 0);
+    stored_config_unref(c);
+    CU_ASSERT(until(is_done));
+    CU_ASSERT(seen.failed);
+    CU_ASSERT_PTR_NOT_NULL(strstr(seen.why.text, "firewall"));
+    CU_ASSERT_EQUAL(in_force(), 0);
+    CU_ASSERT_STRING_EQUAL(netns_line("ip route show table 18551 | grep -c unreachable.10.100"),
+                           "3");
+    CU_ASSERT_STRING_EQUAL(netns_line("ip route show table 18551 | grep -c 10.100.*hawser0"), "0");
+    CU_ASSERT_STRING_EQUAL(netns_line("ip rule | grep -c 18551"), "1");
+    agent_down();
+    fake_dataplane_start(&dp, loop);
+}
 
 static void test_without_dataplane(void)
 {
@@ -473,6 +515,7 @@ static void test_lost_in_the_middle(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
+        {"a firewall fails at boot", test_firewall_fails_at_boot},
         {"without a dataplane the kernel's part", test_without_dataplane},
         {"a dataplane comes", test_dataplane_comes},
         {"one prefix more", test_one_prefix_more},
