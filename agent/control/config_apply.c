@@ -548,7 +548,7 @@ void config_apply_firewall_report(struct config_apply *a, struct firewall_report
     struct err e = {0};
     int rc = firewall_table_look(a->firewall, evloop_now(a->p.loop), &e);
     if (rc == HW_ENOTFOUND) {
-        log_warn("firewall: somebody took the table away");
+        log_warn("firewall: somebody took the table or its rules away");
         stored_config_unref(a->filtered);
         a->filtered = NULL;
         look_again(a, SOON_NS);

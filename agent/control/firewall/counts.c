@@ -1,4 +1,5 @@
 #include "agent/control/firewall/counts.h"
+#include "agent/control/firewall/nft_text.h"
 #include "common/json.h"
 #include <stdlib.h>
 #include <string.h>
@@ -107,10 +108,20 @@ static int look_map(struct firewall_counts *c, const struct json_at *map, struct
     int rc = 0;
     if (json_has(map, "elem"))
         rc = json_get_array(map, "elem", ITEMS_MAX, &elements, &n, e);
+    c->elements += n;
     for (size_t i = 0; i < n && !rc; i++) {
         struct json_at pair = json_element(&elements, i);
         rc = look_element(c, &pair, e);
     }
+    return rc;
+}
+
+static int look_rule(struct firewall_counts *c, const struct json_at *rule, struct err *e)
+{
+    const char *chain = "";
+    int rc = json_get_str(rule, "chain", HW_TEXT_MAX, &chain, e);
+    if (!rc && strcmp(chain, FIREWALL_EDGE) == 0)
+        c->edge_rules++;
     return rc;
 }
 
@@ -125,6 +136,8 @@ static int look_all(struct firewall_counts *c, const struct json_at *top, struct
             rc = look_named(c, &part, e);
         else if (json_has(&item, "map") && !(rc = json_get_object(&item, "map", &part, e)))
             rc = look_map(c, &part, e);
+        else if (json_has(&item, "rule") && !(rc = json_get_object(&item, "rule", &part, e)))
+            rc = look_rule(c, &part, e);
     }
     return rc;
 }
@@ -147,6 +160,7 @@ int firewall_counts_look(struct firewall_counts *c, const char *listing, struct 
     for (size_t i = 0; i < c->n_rules; i++)
         c->rules[i].now = (struct firewall_count){0};
     c->base = c->established = c->invalid = (struct firewall_count){0};
+    c->edge_rules = c->elements = 0;
     rc = look_all(c, &top, e);
     json_free(doc);
     c->looks++;

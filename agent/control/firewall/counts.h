@@ -21,6 +21,7 @@ struct firewall_counts {
     size_t n_rules;
     struct firewall_count base, established, invalid; /* each report has them */
     uint64_t looks;
+    size_t edge_rules, elements; /* that the last look has seen, of the chain and of all maps */
 };
 
 /* What the counters of the next table begin at: rules that it shares with this one go on. */

@@ -156,7 +156,7 @@ static void put_lookups(struct strbuf *b, const struct fold_space *s)
  * connections come first: a change of rules is about new ones. */
 static void put_edge(struct strbuf *b, const struct firewall *f, const struct firewall_fold *fold)
 {
-    strbuf_puts(b, "chain edge {\n"
+    strbuf_puts(b, "chain " FIREWALL_EDGE " {\n"
                    "type filter hook forward priority filter; policy accept;\n"
                    "iifname != \"" HW_TUN_NAME "\" oifname != \"" HW_TUN_NAME "\" return\n"
                    "ct state established,related counter name \"established\" accept\n"
@@ -167,6 +167,14 @@ static void put_edge(struct strbuf *b, const struct firewall *f, const struct fi
     if (f->log_base)
         put_log(b, &f->ruleset_id);
     strbuf_puts(b, f->base_allow ? "accept\n}\n" : "drop\n}\n");
+}
+
+size_t nft_text_edge_rules(const struct firewall *f, const struct firewall_fold *fold)
+{
+    size_t n = f->log_base ? 6 : 5; /* around the look-ups in put_edge() */
+    for (unsigned i = 0; i < FOLD_SPACES; i++)
+        n += fold->spaces[i].layers;
+    return n;
 }
 
 char *nft_text(const struct firewall *f, const struct firewall_fold *fold, const char *mark,

@@ -18,8 +18,18 @@
  */
 #define LOOK_SHARE 100
 
+/* What a listing of the table must show: the kernel keeps its name and comment also when somebody
+ * flushes what is in it, and then everything passes. */
+struct shape {
+    size_t edge_rules;
+    size_t elements;
+};
+
 struct firewall_table {
-    bool present; /* a ruleset is wanted */
+    bool wanted; /* a ruleset is */
+    struct hw_id wanted_id;
+    bool present; /* ours stands, as far as we know */
+    struct shape shape;
     char mark[MARK_MAX];
     struct firewall_counts counts;
     uint64_t next_look_ns;       /* no look at the counters before */
@@ -59,15 +69,43 @@ static int nft_run(const char *commands, unsigned flags, char **output, struct e
     return rc;
 }
 
-/* Is there a table of ours, and of this mark? A kernel without nftables has none. */
-static bool stands(const char mark[MARK_MAX])
+static struct shape shape_of(const struct firewall *f, const struct firewall_fold *fold)
+{
+    struct shape s = {.edge_rules = nft_text_edge_rules(f, fold)};
+    for (unsigned i = 0; i < FOLD_SPACES; i++)
+        s.elements += fold->spaces[i].n_boxes;
+    return s;
+}
+
+static bool has_shape(const struct firewall_counts *seen, const struct shape *s)
+{
+    return seen->edge_rules == s->edge_rules && seen->elements == s->elements;
+}
+
+static int list(char **listing, struct err *e)
+{
+    return nft_run("list table inet " FIREWALL_TABLE,
+                   NFT_CTX_OUTPUT_JSON | NFT_CTX_OUTPUT_NUMERIC_ALL, listing, e);
+}
+
+/* The comment of a table, which JSON leaves out. */
+static bool has_mark(const char mark[MARK_MAX])
 {
     auto_free char *out = NULL;
     char comment[MARK_MAX + 16];
-    if (nft_run("list table inet " FIREWALL_TABLE, NFT_CTX_OUTPUT_TERSE, &out, NULL) != 0)
-        return false;
     (void)snprintf(comment, sizeof comment, "comment \"%s\"", mark);
-    return strstr(out, comment) != NULL;
+    return nft_run("list table inet " FIREWALL_TABLE, NFT_CTX_OUTPUT_TERSE, &out, NULL) == 0 &&
+           strstr(out, comment) != NULL;
+}
+
+/* Is there a table of ours, of this mark, and whole? Then `counts` has what it counted. A kernel
+ * without nftables has none. */
+static bool stands(const char mark[MARK_MAX], const struct shape *shape,
+                   struct firewall_counts *counts)
+{
+    auto_free char *listing = NULL;
+    return has_mark(mark) && list(&listing, NULL) == 0 &&
+           firewall_counts_look(counts, listing, NULL) == 0 && has_shape(counts, shape);
 }
 
 /* Is there a table of ours? Without reading what is in it, which `list table` does even where it
@@ -141,10 +179,12 @@ static int remove_ours(struct firewall_table *t, struct err *e)
     return 0;
 }
 
-static void adopt(struct firewall_table *t, const char mark[MARK_MAX], struct firewall_counts *next)
+static void adopt(struct firewall_table *t, const char mark[MARK_MAX], const struct shape *shape,
+                  struct firewall_counts *next)
 {
     firewall_counts_done(&t->counts);
     t->counts = *next;
+    t->shape = *shape;
     memcpy(t->mark, mark, MARK_MAX);
     t->present = true;
 }
@@ -153,11 +193,13 @@ static void adopt(struct firewall_table *t, const char mark[MARK_MAX], struct fi
 static int look(struct firewall_table *t, struct err *e)
 {
     auto_free char *listing = NULL;
-    int rc = nft_run("list table inet " FIREWALL_TABLE,
-                     NFT_CTX_OUTPUT_JSON | NFT_CTX_OUTPUT_NUMERIC_ALL, &listing, e);
+    int rc = list(&listing, e);
     if (rc)
         return rc == HW_EFAIL ? HW_ENOTFOUND : rc;
-    return firewall_counts_look(&t->counts, listing, e);
+    rc = firewall_counts_look(&t->counts, listing, e);
+    return rc || has_shape(&t->counts, &t->shape)
+               ? rc
+               : err_set(e, HW_ENOTFOUND, "rules are missing in the table");
 }
 
 /* One transaction; the counters begin at what the former table has counted. */
@@ -176,7 +218,8 @@ static int replace(struct firewall_table *t, const struct firewall *f,
         firewall_counts_done(&next);
         return rc;
     }
-    adopt(t, mark, &next);
+    struct shape shape = shape_of(f, fold);
+    adopt(t, mark, &shape, &next);
     log_info("firewall rules=%zu", f->n_rules);
     return 0;
 }
@@ -187,18 +230,19 @@ static int load(struct firewall_table *t, const struct firewall *f,
 {
     char mark[MARK_MAX];
     struct firewall_counts next;
+    struct shape shape = shape_of(f, fold);
     int rc = mark_of(f, fold, mark, e);
+    rc = rc ? rc : firewall_counts_next(&t->counts, f, &next, e);
     if (rc)
         return rc;
-    if (!stands(mark))
-        return replace(t, f, fold, mark, e);
-    if (t->present && strcmp(t->mark, mark) == 0)
+    bool whole = stands(mark, &shape, &next);
+    if (whole && !(t->present && strcmp(t->mark, mark) == 0)) {
+        /* Of the agent that was before this one. */
+        adopt(t, mark, &shape, &next);
         return 0;
-    /* Of the agent that was before this one. */
-    rc = firewall_counts_next(&t->counts, f, &next, e);
-    if (!rc)
-        adopt(t, mark, &next);
-    return rc;
+    }
+    firewall_counts_done(&next);
+    return whole ? 0 : replace(t, f, fold, mark, e);
 }
 
 int firewall_table_apply(struct firewall_table *t, const struct firewall *f, struct err *e)
@@ -206,6 +250,8 @@ int firewall_table_apply(struct firewall_table *t, const struct firewall *f, str
     struct firewall_fold fold;
     struct err mine = {0};
     int rc;
+    t->wanted = f->present;
+    t->wanted_id = f->ruleset_id;
     if (!f->present) {
         rc = remove_ours(t, &mine);
     } else if (!(rc = firewall_fold(f, &fold, &mine))) {
@@ -237,8 +283,13 @@ int firewall_table_look(struct firewall_table *t, uint64_t now, struct err *e)
 int firewall_table_report(struct firewall_table *t, struct firewall_report *r, struct err *e)
 {
     *r = (struct firewall_report){0};
-    if (!t->present)
+    if (!t->present) {
+        /* The first load failed: that is to be told too. */
+        r->present = t->wanted && t->error[0];
+        r->ruleset_id = t->wanted_id;
+        memcpy(r->error, t->error, sizeof r->error);
         return 0;
+    }
     int rc = firewall_counts_report(&t->counts, r, e);
     if (rc)
         return rc;

@@ -201,6 +201,35 @@ static void connections_of_allowed_rules_stand(void)
     firewall_table_free(t);
 }
 
+/* Name and comment stay when the table is flushed, and everything would pass. */
+static void what_is_flushed_is_seen_and_comes_back(void)
+{
+    static const char *const ways[] = {"flush chain inet hawser_firewall edge",
+                                       "flush table inet hawser_firewall",
+                                       "flush map inet hawser_firewall v4_ports_0"};
+    struct firewall f = ruleset();
+    struct firewall_table *t, *next;
+    CU_ASSERT_EQUAL_FATAL(firewall_table_new(&t, &e), 0);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        CU_ASSERT_EQUAL_FATAL(firewall_table_apply(t, &f, &e), 0);
+        CU_ASSERT_EQUAL(look(t), 0);
+        CU_ASSERT_FALSE(pings(site, "10.2.0.2"));
+        CU_ASSERT_EQUAL_FATAL(netns_sh("nft %s", ways[i]), 0);
+        CU_ASSERT_EQUAL(look(t), HW_ENOTFOUND);
+        CU_ASSERT_EQUAL_FATAL(firewall_table_apply(t, &f, &e), 0);
+        CU_ASSERT_EQUAL(look(t), 0);
+        CU_ASSERT_FALSE(pings(site, "10.2.0.2"));
+    }
+    /* Nor does a new agent take a hollow one for whole. */
+    CU_ASSERT_EQUAL_FATAL(netns_sh("nft %s", ways[0]), 0);
+    CU_ASSERT_EQUAL_FATAL(firewall_table_new(&next, &e), 0);
+    CU_ASSERT_EQUAL_FATAL(firewall_table_apply(next, &f, &e), 0);
+    CU_ASSERT_EQUAL(look(next), 0);
+    CU_ASSERT_FALSE(pings(site, "10.2.0.2"));
+    firewall_table_free(next);
+    firewall_table_free(t);
+}
+
 static void what_fails_leaves_the_table(void)
 {
     struct firewall f = ruleset();
@@ -229,6 +258,14 @@ static void what_fails_leaves_the_table(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(r.error, "rule 1"));
     firewall_report_done(&r);
     CU_ASSERT_EQUAL(netns_sh("nft list map inet hawser_firewall v4_ports_0 >/dev/null"), 0);
+    firewall_table_free(t);
+    /* A first load that fails is told as well. */
+    CU_ASSERT_EQUAL_FATAL(firewall_table_new(&t, &e), 0);
+    CU_ASSERT_EQUAL(firewall_table_apply(t, &f, &e), HW_ETOOBIG);
+    r = seen(t);
+    CU_ASSERT(r.present && !r.applied && id_equal(&r.ruleset_id, &f.ruleset_id));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.error, "rule 1"));
+    firewall_report_done(&r);
     firewall_table_free(t);
 }
 
@@ -305,6 +342,7 @@ int main(void)
         {"rules decide and count", rules_decide_and_count},
         {"counters go on", counters_go_on},
         {"connections of allowed rules stand", connections_of_allowed_rules_stand},
+        {"what is flushed is seen and comes back", what_is_flushed_is_seen_and_comes_back},
         {"what fails leaves the table", what_fails_leaves_the_table},
         {"many rules load", many_rules_load},
         {"looks take little", looks_take_little},
