@@ -309,8 +309,9 @@ static int end_permissions(struct db *db, struct err *e)
     static const char *const reasons[] = {[PERMISSION_HOLDS] = "",
                                           [PERMISSION_OVER] = "its end date has come",
                                           [PERMISSION_UNRESILIENT] = "path_resiliency is off",
-                                          [PERMISSION_UNTRUSTED] =
-                                              "a site has no trusted_underlay"};
+                                          [PERMISSION_UNTRUSTED] = "a site has no trusted_underlay",
+                                          [PERMISSION_ELSEWHERE] =
+                                              "its connection joins other sites now"};
     struct store_lapsed *list = NULL;
     size_t n = 0;
     int rc = store_permission_lapsed(db, &list, &n, e);

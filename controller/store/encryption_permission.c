@@ -39,8 +39,9 @@ int store_permission_put(struct db *db, struct store_permission *p, struct err *
     p->created_at = store_now(db);
     struct stmt q =
         stmt_get(db, "INSERT INTO encryption_permissions (connection_id, id, suite, reason,"
-                     " ends_at, created_at, created_by, created_name)"
-                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+                     " ends_at, created_at, created_by, created_name, site_a_id, site_b_id)"
+                     " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, site_a_id, site_b_id"
+                     " FROM connections WHERE id = ?1");
     stmt_id(&q, &p->connection_id);
     stmt_id(&q, &p->id);
     stmt_text(&q, esp_weak_name(p->suite));
@@ -121,11 +122,15 @@ int store_permission_lapsed(struct db *db, struct store_lapsed **out, size_t *n,
     size_t count = 0;
     struct stmt q =
         stmt_get(db, "SELECT p.connection_id, c.name, CASE WHEN p.ends_at <= ?1 THEN 1"
-                     " WHEN NOT c.path_resiliency THEN 2 ELSE 3 END"
+                     " WHEN NOT c.path_resiliency THEN 2"
+                     " WHEN p.site_a_id IS NOT c.site_a_id OR p.site_b_id IS NOT c.site_b_id"
+                     " THEN 4 ELSE 3 END"
                      " FROM encryption_permissions p JOIN connections c ON c.id = p.connection_id"
                      " JOIN sites a ON a.id = c.site_a_id JOIN sites b ON b.id = c.site_b_id"
                      " WHERE p.ends_at <= ?1 OR NOT c.path_resiliency"
-                     " OR NOT a.trusted_underlay OR NOT b.trusted_underlay ORDER BY c.name");
+                     " OR NOT a.trusted_underlay OR NOT b.trusted_underlay"
+                     " OR p.site_a_id IS NOT c.site_a_id OR p.site_b_id IS NOT c.site_b_id"
+                     " ORDER BY c.name");
     stmt_int(&q, store_now(db));
     int rc;
     while ((rc = stmt_row(&q, e)) == 1) {

@@ -37,6 +37,7 @@ enum permission_lapse {
     PERMISSION_OVER,        /* its end date */
     PERMISSION_UNRESILIENT, /* the connection's path_resiliency is off */
     PERMISSION_UNTRUSTED,   /* a site has no trusted_underlay */
+    PERMISSION_ELSEWHERE,   /* the connection joins other sites than it was given for */
 };
 struct store_lapsed {
     struct hw_id connection_id;

@@ -141,6 +141,19 @@ class EncryptionPolicy(Base):
                 self.assertIsNone(self.permission())
         self.assertIn("permission ends connection=a-t: a site has no trusted_underlay", self.controller.log_text())
 
+    def test_it_stays_with_its_sites(self):
+        """It was given for two sites: a connection that moves to another trusted one leaves it behind."""
+        self.guard()
+        self.patch(f"/api/v1/sites/{self.sites[2]['id']}", trusted_underlay=True)
+        self.assertEqual(self.api.call("DELETE", f"/api/v1/connections/{self.other['id']}").status, 204)
+        self.assertEqual(self.ask().status, 200)
+        self.assertTrue(self.permission())
+        self.assertIsNone(self.patch(self.path, site_a_id=self.sites[2]["id"])["permission"])
+        self.assertIsNone(self.permission())
+        self.patch(self.path, site_a_id=self.sites[0]["id"])
+        self.assertIsNone(self.permission())
+        self.assertIn("permission ends connection=a-t: its connection joins other sites now", self.controller.log_text())
+
     def test_in_a_plan(self):
         body = {"suite": "none", "reason": "bulk copy in the vault", "ends_at": "2020-01-01T00:00:00Z"}
         change = {"method": "PUT", "path": self.policy, "body": body}
