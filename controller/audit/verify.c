@@ -15,6 +15,7 @@ struct walk {
     struct store_audit_head before;     /* what the oldest record says that it follows … */
     struct store_audit_head checkpoint; /* … and what the newest checkpoint says was removed */
     bool whole;                         /* from the oldest record on */
+    bool compared;                      /* `known` with what is here */
 };
 
 static int broken(struct walk *w, uint64_t sequence, const char *why)
@@ -40,6 +41,14 @@ static bool read_previous(const struct store_audit *a, struct store_audit_head *
     return ok;
 }
 
+/* `here` is what the chain has where a head was kept elsewhere. */
+static void judge_known(struct walk *w, const struct store_audit_head *here)
+{
+    w->compared = true;
+    if (memcmp(w->known->hash, here->hash, sizeof here->hash) != 0)
+        broken(w, here->sequence, "its hash is not the one that was kept elsewhere");
+}
+
 /* Goes on until the first record that is broken. */
 static void judge_one(struct walk *w, const struct store_audit *a)
 {
@@ -51,6 +60,10 @@ static void judge_one(struct walk *w, const struct store_audit *a)
             return;
         }
         w->before = w->last;
+        if (w->known && w->known->sequence == w->before.sequence)
+            judge_known(w, &w->before);
+        if (w->out->broken)
+            return;
     }
     if (audit_record_judge(a, &w->last, &why)) {
         broken(w, a->sequence, why.text);
@@ -60,9 +73,8 @@ static void judge_one(struct walk *w, const struct store_audit *a)
     memcpy(w->last.hash, a->hash, sizeof a->hash);
     (void)retention_checkpoint(a, &w->checkpoint);
     w->out->count++;
-    if (w->known && w->known->sequence == a->sequence &&
-        memcmp(w->known->hash, a->hash, sizeof a->hash) != 0)
-        broken(w, a->sequence, "its hash is not the one that was kept elsewhere");
+    if (w->known && w->known->sequence == a->sequence)
+        judge_known(w, &w->last);
 }
 
 static int walk_all(struct db *db, struct walk *w, uint64_t from, struct err *e)
@@ -98,6 +110,16 @@ static void judge_begin(struct walk *w)
                "the records before it are missing, and no checkpoint tells of it");
 }
 
+/* A head that no record here can be held against proves nothing, and must not look as if it did:
+ * a chain that was written anew begins behind it. */
+static void judge_uncompared(struct walk *w)
+{
+    if (w->known && !w->compared)
+        broken(w, w->known->sequence,
+               "the records judged here don't reach to the head that was kept elsewhere: it can't "
+               "be compared");
+}
+
 static void judge_end(struct walk *w)
 {
     if (w->last.sequence < w->out->head.sequence)
@@ -122,5 +144,7 @@ int audit_verify(struct db *db, uint64_t from, const struct store_audit_head *kn
         judge_begin(&w);
     if (!out->broken && (out->count || w.whole))
         judge_end(&w);
+    if (!out->broken)
+        judge_uncompared(&w);
     return 0;
 }

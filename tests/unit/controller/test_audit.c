@@ -106,6 +106,31 @@ static void test_known_head(void)
     CU_ASSERT_EQUAL(verdict(0, &known).broken, 6);
 }
 
+/* A chain written anew may begin behind every head that was kept: it must not pass for that. */
+static void test_known_head_is_older(void)
+{
+    struct audit_verdict v;
+    fresh();
+    write_days(20);
+    struct store_audit_head removed = verdict(0, NULL).head;
+    CU_ASSERT_EQUAL(prune(0, 0), 0);
+    CU_ASSERT_EQUAL(prune(10, 20 * DAY), 9);
+    struct store_audit_head last_removed = {.sequence = 9};
+    v = verdict(0, &removed); /* 20: still here */
+    CU_ASSERT_EQUAL(v.broken, 0);
+    v = verdict(0, &last_removed); /* the checkpoint has the true hash */
+    CU_ASSERT_EQUAL(v.broken, 9);
+    CU_ASSERT_PTR_NOT_NULL(strstr(v.why.text, "not the one"));
+    last_removed.sequence = 8;
+    v = verdict(0, &last_removed);
+    CU_ASSERT_EQUAL(v.broken, 8);
+    CU_ASSERT_PTR_NOT_NULL(strstr(v.why.text, "can't be compared"));
+    v = verdict(21, &removed); /* 20 is what the first one follows */
+    CU_ASSERT_EQUAL(v.broken, 0);
+    removed.sequence = 19;
+    CU_ASSERT_EQUAL(verdict(21, &removed).broken, 19);
+}
+
 /* A change that nobody has recorded gets its record at the commit, and one that is recorded no
  * second. */
 static void test_witness(void)
@@ -178,6 +203,7 @@ static CU_TestInfo tests[] = {
     {"a clock that is ahead prunes nothing", test_prune_by_a_clock_ahead},
     {"more is gone than a checkpoint says", test_more_than_pruned},
     {"a head kept elsewhere", test_known_head},
+    {"a head older than the records", test_known_head_is_older},
     {"no change without a record", test_witness},
     {"what differs", test_difference},
     {"a flood of refusals", test_refusals},
