@@ -61,7 +61,7 @@ int audit_command_verify(const struct settings *s, const struct audit_options *o
     if (rc)
         return rc;
     (void)snprintf(path, sizeof path, "%s/hawser.db", s->state_dir);
-    rc = store_open(path, false, &store, e);
+    rc = store_open_to_read(path, &store, e);
     if (rc)
         return rc;
     rc = store_read(store, &db, e);

@@ -52,17 +52,29 @@ int migrate_is_empty(sqlite3 *sq, bool *out, struct err *e)
     return rc;
 }
 
+static int known_version(sqlite3 *sq, int *have, struct err *e)
+{
+    int newest = migrations[migrations_count - 1].number;
+    int rc = version(sq, have, e);
+    if (!rc && *have > newest)
+        rc = err_set(e, HW_EFAIL,
+                     "the store has schema %d, this program knows %d: it was used by a newer one",
+                     *have, newest);
+    return rc;
+}
+
+int migrate_is_known(sqlite3 *sq, struct err *e)
+{
+    int have = 0;
+    return known_version(sq, &have, e);
+}
+
 int migrate(sqlite3 *sq, struct err *e)
 {
     int have = 0;
-    int rc = version(sq, &have, e);
+    int rc = known_version(sq, &have, e);
     if (rc)
         return rc;
-    int newest = migrations[migrations_count - 1].number;
-    if (have > newest)
-        return err_set(e, HW_EFAIL,
-                       "the store has schema %d, this program knows %d: it was used by a newer one",
-                       have, newest);
     for (size_t i = 0; i < migrations_count; i++) {
         if (migrations[i].number <= have)
             continue;

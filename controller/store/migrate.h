@@ -20,6 +20,8 @@ extern const size_t migrations_count;
 
 /* A file without any schema: new, or emptied by something else. */
 int migrate_is_empty(sqlite3 *sq, bool *out, struct err *e);
+/* Refuses a store of a newer program; changes nothing. */
+int migrate_is_known(sqlite3 *sq, struct err *e);
 /* A store of a newer program is refused rather than guessed at. */
 int migrate(sqlite3 *sq, struct err *e);
 

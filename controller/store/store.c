@@ -135,11 +135,8 @@ static int refuse_empty(struct db *db, const char *path, struct err *e)
     return rc;
 }
 
-int store_open(const char *path, bool create, struct store **out, struct err *e)
+static int make(const char *path, struct store **out, struct err *e)
 {
-    int rc = make_file(path, create, e);
-    if (rc)
-        return rc;
     struct store *s = calloc(1, sizeof *s);
     if (!s)
         return err_set(e, HW_ENOMEM, "out of memory");
@@ -150,6 +147,39 @@ int store_open(const char *path, bool create, struct store **out, struct err *e)
         free(s);
         return err_set(e, HW_EFAIL, "no thread key for the store's readers");
     }
+    *out = s;
+    return 0;
+}
+
+int store_open_to_read(const char *path, struct store **out, struct err *e)
+{
+    struct store *s;
+    struct db *db;
+    if (access(path, F_OK) && errno == ENOENT)
+        return err_set(e, HW_ENOTFOUND, "there is no store %s", path);
+    int rc = make(path, &s, e);
+    if (rc)
+        return rc;
+    rc = store_read(s, &db, e);
+    if (!rc) {
+        rc = migrate_is_known(db->sq, e);
+        store_read_end(db);
+    }
+    if (rc) {
+        store_close(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+int store_open(const char *path, bool create, struct store **out, struct err *e)
+{
+    struct store *s;
+    int rc = make_file(path, create, e);
+    rc = rc ? rc : make(path, &s, e);
+    if (rc)
+        return rc;
     rc = db_open(s, true, &s->writer, e);
     if (!rc && !create)
         rc = refuse_empty(s->writer, path, e);

@@ -18,6 +18,8 @@ struct db;    /* one connection inside a transaction; belongs to the thread that
 /* Opens and migrates. `create`: make the file when it is missing or empty (bootstrap), else
  * HW_ENOTFOUND. */
 int store_open(const char *path, bool create, struct store **out, struct err *e);
+/* For store_read() alone: the file stays as it is, of an older schema too. HW_ENOTFOUND. */
+int store_open_to_read(const char *path, struct store **out, struct err *e);
 /* After all other threads have ended their transactions. NULL is accepted. */
 void store_close(struct store *s);
 

@@ -268,8 +268,10 @@ class Verify(Base):
                     copy.execute(statement, arguments if "?" in statement else ())
             for path in (folder, *folder.iterdir()):
                 shutil.chown(path, 65534, 65534)
+            was = (folder / "hawser.db").read_bytes()
             done = subprocess.run([str(BINARY), "audit", "verify", *words, "--config", str(self.controller.config), "--state-dir", str(folder)],
                                   capture_output=True, text=True, timeout=30)
+            self.assertTrue((folder / "hawser.db").read_bytes() == was, "evidence was changed")
             return done.returncode, done.stdout + done.stderr
 
     def broken(self, sequence, why, *words, **changes):
@@ -284,6 +286,13 @@ class Verify(Base):
         self.assertIn(f"records in order, 1 to {last}\nhead:  {last}:{self.heads[last]}\n", text)
         self.assertEqual(self.verify("--from", "5")[0], 0)
         self.assertEqual(self.verify("--head", f"5:{self.heads[5]}")[0], 0)
+
+    def test_an_older_store_is_judged_as_it_is(self):
+        code, text = self.verify(sql=["PRAGMA user_version = 11"])
+        self.assertEqual(code, 0, text)
+        code, text = self.verify(sql=["PRAGMA user_version = 9999"])
+        self.assertEqual(code, 1, text)
+        self.assertIn("it was used by a newer one", text)
 
     def test_a_changed_byte(self):
         change = "UPDATE audit SET record = replace(record, '\"s3\"', '\"s4\"') WHERE record LIKE '%\"name\":\"s3\"%'"
