@@ -88,3 +88,16 @@ test('one time range for all charts goes from page to page; a link is drawn from
   await page.getByRole('heading', { level: 1, name: 'Sites' }).waitFor()
   assert.equal(await page.getByLabel('Time range').count(), 0)
 }))
+
+test('a token is shown as user data for the agent itself', visit(async (page) => {
+  await page.goto(`${url}/enrolment`)
+  await page.getByRole('button', { name: 'Make token' }).click()
+  await page.getByRole('button', { name: 'User data, read by the agent itself' }).click()
+  const main = page.locator('main')
+  const shown = await main.getByText('{"hawser"').innerText()
+  const { token } = JSON.parse(shown).hawser
+  assert.match(token, /^hwt1\./)
+  assert.equal((await main.getByText('# hawser-token:').innerText()).trim(), `# hawser-token: ${token}`)
+  await main.getByText('not --custom-data').waitFor()
+  assert.deepEqual(await barriers(page), [])
+}))

@@ -61,6 +61,7 @@ function Overview({ g, fleet }: { g: Gateway; fleet: Fleet }) {
         <Facts rows={[
           ['Site', <a href={`/sites/${g.site_id}`}>{fleet.site.get(g.site_id)?.name}</a>],
           ['Size', g.size ?? <span class="muted">not told</span>],
+          ...(g.cloud ? [['Cloud', [g.cloud.provider, g.cloud.region, g.cloud.size].filter(Boolean).join(', ')] as [string, string]] : []),
           ['Reached at', g.endpoints.length ? <>{g.endpoints.map((e) => <div key={String(e.address)}><span class="mono">{String(e.address)}</span> <span class="muted">{e.scope}{e.reachable ? '' : ', cannot be dialled'}</span></div>)}</> : <span class="muted">not known yet</span>],
           ['Overlay', <span class="mono">{g.overlay.ipv4}, {g.overlay.ipv6}</span>],
           ['Interfaces', g.interfaces.length ? <>{g.interfaces.map((i) => <div key={i.name}><span class="mono">{i.name}</span> <span class="muted">{i.role}, MTU {i.mtu}</span></div>)}</> : '–'],
