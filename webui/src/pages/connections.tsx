@@ -11,6 +11,7 @@ import { Table, type Column } from '../parts/table'
 import { WriteForm } from '../parts/write-form'
 import type { PageProps } from '.'
 import { Encryption } from './connections/encryption'
+import { KeptApart } from './connections/kept-apart'
 import { linkColumns } from './links'
 import { yesNo } from './sites'
 
@@ -41,6 +42,7 @@ export function ConnectionsPage() {
       <PageHead title="Connections"><ActionLink primary href="/create">Join two sites</ActionLink></PageHead>
       <Table name="connections" rows={fleet.data?.connections} problem={fleet.problem} columns={connectionColumns(!!fleet.data?.topology)} rowKey={(c) => c.connection.id} sort="name"
         empty={<Empty title="No connection yet" action={{ href: '/create', text: 'Join two sites' }}>A connection says which two sites reach each other; links and tunnels follow from it.</Empty>} />
+      {fleet.data && <KeptApart fleet={fleet.data} />}
     </>
   )
 }
@@ -104,7 +106,7 @@ export function ConnectionPage({ id }: PageProps) {
   const measured = !!fleet.data!.topology
   return (
     <ObjectPage title={c.name} noun="connection" home={home} path={`/api/v1/connections/${id}`} state={<State state={view.state} status={{ state: view.state, reason: view.reason }} />}
-      editor={(done) => <ConnectionEditor connection={c} done={done} />} removal={{ text: `${view.a?.name} and ${view.b?.name} no longer reach each other.` }}>
+      editor={(done) => <ConnectionEditor connection={c} done={done} />} removal={{ text: `${view.a?.name} and ${view.b?.name} no longer reach each other. Unless a way over transits still joins them they stay kept apart: their gateways let nothing through in plain, until they are joined again or an admin lets packets pass.` }}>
       {(editor) => (
         <div class="stack">
           {view.reason && <div class="note">{view.reason}</div>}

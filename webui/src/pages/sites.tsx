@@ -12,6 +12,7 @@ import { Table, type Column } from '../parts/table'
 import { WriteForm, type Of } from '../parts/write-form'
 import type { PageProps } from '.'
 import { connectionColumns } from './connections'
+import { KeptApart } from './connections/kept-apart'
 import { gatewayColumns } from './gateways'
 import { HostRoutes } from './sites/routes'
 
@@ -145,6 +146,7 @@ export function SitePage({ id }: PageProps) {
           <h2>Connections</h2>
           <Table prefix="c-" name="connections of this site" rows={connections} columns={connectionColumns(!!fleet.data!.topology)} rowKey={(c) => c.connection.id} sort="name"
             empty={<Empty title="Not connected yet" action={{ href: `/create?first=${id}`, text: 'Connect it' }} />} />
+          <KeptApart fleet={fleet.data!} site={id} />
         </div>
       )}
     </ObjectPage>
