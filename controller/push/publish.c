@@ -24,6 +24,7 @@
 void publish_result_done(struct publish_result *r)
 {
     free(r->gateways);
+    free(r->ended);
     *r = (struct publish_result){0};
 }
 
@@ -304,7 +305,15 @@ static int publish_denials(struct db *db, struct ca *ca, bool *changed, struct e
 /* Whatever a write was about: where it has made a condition of a permission unmet, or the date has
  * come, the permission ends with it. Encryption returns sooner rather than later, and a site that
  * is no longer trusted is no reason to refuse an operator. */
-static int end_permissions(struct db *db, struct err *e)
+static int end_permissions(struct db *db, struct publish_result *r, struct err *e)
+{
+    int rc = store_permission_lapsed(db, &r->ended, &r->n_ended, e);
+    for (size_t i = 0; !rc && i < r->n_ended; i++)
+        rc = store_permission_end(db, &r->ended[i].connection_id, e);
+    return rc;
+}
+
+static void log_ended(const struct store_lapsed *l)
 {
     static const char *const reasons[] = {[PERMISSION_HOLDS] = "",
                                           [PERMISSION_OVER] = "its end date has come",
@@ -312,16 +321,7 @@ static int end_permissions(struct db *db, struct err *e)
                                           [PERMISSION_UNTRUSTED] = "a site has no trusted_underlay",
                                           [PERMISSION_ELSEWHERE] =
                                               "its connection joins other sites now"};
-    struct store_lapsed *list = NULL;
-    size_t n = 0;
-    int rc = store_permission_lapsed(db, &list, &n, e);
-    for (size_t i = 0; !rc && i < n; i++) {
-        rc = store_permission_end(db, &list[i].connection_id, e);
-        if (!rc)
-            log_info("permission ends connection=%s: %s", list[i].connection, reasons[list[i].why]);
-    }
-    free(list);
-    return rc;
+    log_info("permission ends connection=%s: %s", l->connection, reasons[l->why]);
 }
 
 /* ---- the whole ---- */
@@ -330,12 +330,14 @@ static int publish(struct db *db, struct ca *ca, enum publish_cause cause, bool 
                    struct publish_result *out, struct err *e)
 {
     struct loaded_topology t;
-    int rc = end_permissions(db, e);
+    struct publish_result r = {0};
+    int rc = end_permissions(db, &r, e);
     if (!rc)
         rc = topology_load(db, &t, e);
-    if (rc)
+    if (rc) {
+        publish_result_done(&r);
         return rc;
-    struct publish_result r = {0};
+    }
     struct plan plan = {0};
     rc = planner_run(&t.topology, &plan, e);
     if (!rc && cause == PUBLISH_OPERATOR)
@@ -367,6 +369,9 @@ int publish_changes(struct app *app, struct db *db, enum publish_cause cause,
 
 void publish_wake(struct app *app, const struct publish_result *r)
 {
+    /* Only now is it so: a plan ends nothing. */
+    for (size_t i = 0; i < r->n_ended; i++)
+        log_ended(&r->ended[i]);
     if (r->denials)
         hub_wake_all(app->hub);
     else if (r->n_gateways)

@@ -27,6 +27,8 @@ struct publish_result {
     size_t n_gateways;
     bool
         denials; /* every gateway has something new; a revoked one's poll ends by the same waking */
+    struct store_lapsed *ended; /* permissions that did; owned */
+    size_t n_ended;
 };
 void publish_result_done(struct publish_result *r);
 

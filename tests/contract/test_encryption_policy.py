@@ -124,6 +124,7 @@ class EncryptionPolicy(Base):
         """Nobody is kept from taking trust away: encryption returns with the write, and the plan says so beforehand."""
         self.guard()
         site = f"/api/v1/sites/{self.sites[1]['id']}"
+        ended = self.controller.log_text().count("permission ends connection=a-t")
         for path, change in ((site, {"trusted_underlay": False}), (self.path, {"path_resiliency": False}),
                              (self.path, {"site_a_id": self.sites[2]["id"]})):
             with self.subTest(change):
@@ -132,10 +133,12 @@ class EncryptionPolicy(Base):
                 self.assertEqual(self.ask().status, 200)
                 plan = self.api.call("POST", "/api/v1/plan", {"changes": [{"method": "PATCH", "path": path, "body": change}]}).json
                 self.assertEqual(plan["warnings"], ["the permission of connection a-t for none ends: it is encrypted again"])
+                self.assertEqual(self.controller.log_text().count("permission ends connection=a-t"), ended, "a plan ends nothing")
                 before = self.permission()
                 self.assertTrue(before)
                 changed = self.patch(path, **change)
                 self.assertIsNone(changed.get("permission"))
+                ended += 1
                 self.assertIsNone(self.permission())
                 self.patch(path, **{"trusted_underlay": True} if path == site else {"path_resiliency": True})
                 self.assertIsNone(self.permission())
